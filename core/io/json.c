@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * json.c: the one file that knows the JSON library (jansson). A struct json is its json_t. */
+#include "io/json.h"
+
+#include "base/utf8.h"
+
+#include <jansson.h>
+#include <math.h>
+
+/* The library's own limit of nesting is thousands deep and fixed when it is built. */
+static bool too_deep(const char *bytes, size_t size) {
+    int depth = 0;
+    bool quoted = false;
+    for (size_t i = 0; i < size; i++) {
+        char byte = bytes[i];
+        if (quoted) {
+            if (byte == '\\')
+                i++;
+            else if (byte == '"')
+                quoted = false;
+        } else if (byte == '"') {
+            quoted = true;
+        } else if (byte == '{' || byte == '[') {
+            if (++depth > JSON_DEPTH)
+                return true;
+        } else if (byte == '}' || byte == ']') {
+            depth--;
+        }
+    }
+    return false;
+}
+
+enum bert_status json_parse(struct json **document, const char *bytes, size_t size,
+                            size_t limit, struct bert_error *error) {
+    if (limit && size > limit)
+        return error_set(error, BERT_USAGE, "JSON of %zu bytes; at most %zu", size, limit);
+    if (too_deep(bytes, size))
+        return error_set(error, BERT_RECORD, "JSON nested more than %d deep", JSON_DEPTH);
+    size_t flags = JSON_REJECT_DUPLICATES | JSON_DECODE_ANY | JSON_ALLOW_NUL;
+    json_error_t why;
+    json_t *value = json_loadb(bytes, size, flags, &why);
+    /* A number of 20 digits is good JSON: it may stand in a record that we only pass on. */
+    if (!value && json_error_code(&why) == json_error_numeric_overflow)
+        value = json_loadb(bytes, size, flags | JSON_DECODE_INT_AS_REAL, &why);
+    if (!value)
+        return error_set(error, BERT_RECORD, "line %d column %d: %s", why.line, why.column,
+                         why.text);
+    *document = (struct json *)value;
+    return BERT_OK;
+}
+
+void json_free(struct json *document) {
+    json_decref((json_t *)document);
+}
+
+enum json_kind json_kind(const struct json *value) {
+    if (!value)
+        return JSON_KIND_NULL;
+    switch (json_typeof((const json_t *)value)) {
+    case JSON_OBJECT:
+        return JSON_KIND_OBJECT;
+    case JSON_ARRAY:
+        return JSON_KIND_LIST;
+    case JSON_STRING:
+        return JSON_KIND_TEXT;
+    case JSON_INTEGER:
+    case JSON_REAL:
+        return JSON_KIND_NUMBER;
+    case JSON_TRUE:
+    case JSON_FALSE:
+        return JSON_KIND_BOOL;
+    case JSON_NULL:
+        break;
+    }
+    return JSON_KIND_NULL;
+}
+
+const char *json_kind_name(enum json_kind kind) {
+    static const char *const names[] = {"null",   "true or false", "a number",
+                                        "a text", "a list",        "an object"};
+    return names[kind];
+}
+
+const struct json *json_member(const struct json *object, const char *name) {
+    return (const struct json *)json_object_get((const json_t *)object, name);
+}
+
+size_t json_count(const struct json *value) {
+    const json_t *inner = (const json_t *)value;
+    return json_is_array(inner) ? json_array_size(inner) : json_object_size(inner);
+}
+
+const struct json *json_item(const struct json *list, size_t index) {
+    return (const struct json *)json_array_get((const json_t *)list, index);
+}
+
+bool json_next(const struct json *object, struct json_pair *pair) {
+    if (!json_is_object((const json_t *)object))
+        return false;
+    json_t *inner = (json_t *)(uintptr_t)object; /* iterators take no const */
+    pair->cursor = pair->cursor ? json_object_iter_next(inner, pair->cursor)
+                                : json_object_iter(inner);
+    if (!pair->cursor)
+        return false;
+    pair->name = span_of(json_object_iter_key(pair->cursor));
+    pair->value = (const struct json *)json_object_iter_value(pair->cursor);
+    return true;
+}
+
+bool json_get_text(const struct json *value, struct span *text) {
+    const json_t *inner = (const json_t *)value;
+    if (!json_is_string(inner))
+        return false;
+    *text = (struct span){json_string_value(inner), json_string_length(inner)};
+    return true;
+}
+
+bool json_get_number(const struct json *value, double *number) {
+    const json_t *inner = (const json_t *)value;
+    if (!json_is_number(inner))
+        return false;
+    *number = json_number_value(inner);
+    return true;
+}
+
+bool json_get_whole(const struct json *value, int64_t *whole) {
+    const json_t *inner = (const json_t *)value;
+    if (!json_is_integer(inner))
+        return false;
+    *whole = json_integer_value(inner);
+    return true;
+}
+
+bool json_get_bool(const struct json *value, bool *truth) {
+    const json_t *inner = (const json_t *)value;
+    if (!json_is_boolean(inner))
+        return false;
+    *truth = json_is_true(inner);
+    return true;
+}
+
+static void put_escape(struct buffer *out, unsigned char byte) {
+    static const char letters[] = "\"\"\\\\\bb\ff\nn\rr\tt";
+    for (const char *pair = letters; *pair; pair += 2) {
+        if (*pair == (char)byte) {
+            buffer_add_byte(out, '\\');
+            buffer_add_byte(out, pair[1]);
+            return;
+        }
+    }
+    buffer_printf(out, "\\u%04x", byte);
+}
+
+void json_put_text(struct buffer *out, const char *bytes, size_t size) {
+    buffer_add_byte(out, '"');
+    size_t valid = utf8_valid_prefix(bytes, size);
+    size_t plain = 0; /* start of the bytes not yet copied */
+    for (size_t i = 0; i < size;) {
+        unsigned char byte = (unsigned char)bytes[i];
+        if (i < valid && byte >= 0x20 && byte != '"' && byte != '\\') {
+            i++;
+            continue;
+        }
+        if (i > plain)
+            buffer_add(out, bytes + plain, i - plain);
+        if (i < valid) {
+            put_escape(out, byte);
+            i++;
+        } else {
+            uint32_t codepoint;
+            size_t bad = 1;
+            utf8_decode(bytes + i, size - i, &codepoint, &bad);
+            buffer_add(out, "\xef\xbf\xbd", 3);
+            i += bad;
+            valid = i + utf8_valid_prefix(bytes + i, size - i);
+        }
+        plain = i;
+    }
+    if (size > plain)
+        buffer_add(out, bytes + plain, size - plain);
+    buffer_add_byte(out, '"');
+}
+
+void json_put_number(struct buffer *out, double number) {
+    json_put_digits(out, number, 6);
+}
+
+void json_put_digits(struct buffer *out, double number, int digits) {
+    if (isfinite(number))
+        buffer_printf(out, "%.*g", digits, number);
+    else
+        buffer_add_text(out, "null");
+}
