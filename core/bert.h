@@ -69,6 +69,16 @@ const char *bert_token(const struct bert_model *model, int32_t id);
 /* Names of kernel tables that this machine can run, space-separated; static. */
 const char *bert_kernels(void);
 
+/* What a model would run on here, for --version -v. cpu as in bert_open_options: BERT_USAGE
+ * when there is no such table or this machine cannot run it. */
+struct bert_machine {
+    const char *kernel; /* the table chosen; static */
+    const char *blis;   /* the architecture that BLIS chose ("skx"); static */
+    char cuda[300];     /* "yes (name)" or "no (why)" */
+};
+enum bert_status bert_machine(struct bert_machine *machine, const char *cpu,
+                              struct bert_error *error);
+
 /* ---- Sessions -------------------------------------------------------------------- */
 
 struct bert_session; /* a thread's working memory */
