@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * pool.c: a phase is a descriptor and, for each worker, a share of its pieces packed in one
- * 64-bit word (next, end). An owner takes from the front, a helper from the back, both by
- * compare-and-swap. A claimed piece keeps its phase alive, and only after a claim is the
- * descriptor read, so a worker that comes late, even from an earlier phase, never sees a
- * stale one. Nobody waits for a worker, only for pieces: a core that is busy elsewhere
- * delays a phase by one piece at most, and whoever waits longer than the spin sleeps, which
- * leaves its core to the one waited for. */
+ * pool.c: a phase is a descriptor and, for each worker, a share of its pieces packed in
+ * one 64-bit word (next, end). An owner takes from the front, a helper from the back,
+ * both by compare-and-swap. A claimed piece keeps its phase alive, and only after a claim
+ * is the descriptor read, so a worker that comes late, even from an earlier phase, never
+ * sees a stale one. Nobody waits for a worker, only for pieces: a core that is busy
+ * elsewhere delays a phase by one piece at most, and whoever waits longer than the spin
+ * sleeps, which leaves its core to the one waited for. */
 #include "base/pool.h"
 
 #include <pthread.h>
@@ -83,9 +83,8 @@ static bool claim(struct share *share, bool owner, uint32_t *piece) {
             return false;
         *piece = owner ? next++ : --end;
         wanted = next | (uint64_t)end << 32;
-    } while (!atomic_compare_exchange_weak_explicit(&share->pieces, &seen, wanted,
-                                                    memory_order_acquire,
-                                                    memory_order_relaxed));
+    } while (!atomic_compare_exchange_weak_explicit(
+        &share->pieces, &seen, wanted, memory_order_acquire, memory_order_relaxed));
     return true;
 }
 

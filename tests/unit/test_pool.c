@@ -131,7 +131,8 @@ static double phases_seconds(struct pool *pool) {
 START_TEST(test_too_many_threads_cost_less_than_twice) {
     struct pool *one, *many;
     ck_assert_int_eq(pool_new(&one, 1, NULL), BERT_OK);
-    ck_assert_int_eq(pool_new(&many, 1 + (int)sysconf(_SC_NPROCESSORS_ONLN), NULL), BERT_OK);
+    ck_assert_int_eq(pool_new(&many, 1 + (int)sysconf(_SC_NPROCESSORS_ONLN), NULL),
+                     BERT_OK);
     double best = 1e9;
     for (int i = 0; i < 8 && best > 2; i++) {
         double ratio = phases_seconds(many) / phases_seconds(one);

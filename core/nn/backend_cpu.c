@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * backend_cpu.c: the backend that is always there. A handle is the weights and a kernel
+ * table; a worker is a workspace and, for more than one thread, a pool. */
+#include "nn/backend.h"
+
+#include "base/cpu.h"
+#include "nn/encoder.h"
+#include "nn/head.h"
+
+/* Rows of a batch for throughput: enough that a weight read from memory is used often,
+ * few enough that the activations of a layer stay in a core's second-level cache. */
+enum { GOOD_ROWS = 128, GOOD_ROWS_A_THREAD = 128 };
+
+struct cpu_handle {
+    const struct weights *weights;
+    const struct kernel_table *table;
+};
+
+struct cpu_worker {
+    struct pass pass;
+    size_t good_rows;
+};
+
+static int cpu_probe(const struct backend_options *options, char *why, size_t size) {
+    if (kernel_select(options->cpu) != NULL)
+        return 1;
+    snprintf(why, size, "no kernels named %s on this machine", options->cpu);
+    return 0;
+}
+
+static enum bert_status cpu_open(void **handle, const struct weights *weights,
+                                 const struct backend_options *options,
+                                 const char **device, struct bert_error *error) {
+    const struct kernel_table *table = kernel_select(options->cpu);
+    if (table == NULL)
+        return error_set(error, BERT_USAGE, "no kernels named %s on this machine",
+                         options->cpu);
+    struct cpu_handle *cpu = malloc(sizeof *cpu);
+    if (cpu == NULL)
+        return error_memory(error);
+    *cpu = (struct cpu_handle){weights, table};
+    *handle = cpu;
+    *device = "cpu";
+    return BERT_OK;
+}
+
+static void cpu_close(void *handle) {
+    free(handle);
+}
+
+static void cpu_worker_free(void *arg) {
+    struct cpu_worker *worker = arg;
+    if (worker == NULL)
+        return;
+    pool_free(worker->pass.pool);
+    workspace_release(&worker->pass.workspace);
+    free(worker);
+}
+
+static enum bert_status cpu_worker_new(void **result, void *handle, int threads,
+                                       struct bert_error *error) {
+    const struct cpu_handle *cpu = handle;
+    struct cpu_worker *worker = calloc(1, sizeof *worker);
+    if (worker == NULL)
+        return error_memory(error);
+    if (threads < 1)
+        threads = cpu_usable_cores();
+    worker->pass.table = cpu->table;
+    worker->pass.weights = cpu->weights;
+    worker->good_rows = GOOD_ROWS_A_THREAD * (size_t)threads;
+    size_t rows = (size_t)cpu->weights->config.positions;
+    if (rows < worker->good_rows)
+        rows = worker->good_rows;
+    enum bert_status status =
+        workspace_init(&worker->pass.workspace, cpu->weights, rows, error);
+    if (status == BERT_OK && threads > 1)
+        status = pool_new(&worker->pass.pool, threads, error);
+    if (status != BERT_OK)
+        cpu_worker_free(worker);
+    else
+        *result = worker;
+    return status;
+}
+
+static void cpu_limits(void *arg, size_t *good_rows, size_t *max_rows,
+                       size_t *max_requests) {
+    const struct cpu_worker *worker = arg;
+    *good_rows = worker->good_rows;
+    *max_rows = worker->pass.workspace.rows;
+    *max_requests = worker->pass.workspace.rows;
+}
+
+/* What callers promise, checked all the same: a wrong row or id would read anywhere. */
+static const char *defect(const struct cpu_worker *worker, const struct batch *batch,
+                          const struct request *requests, size_t count) {
+    const struct model_config *config = &worker->pass.weights->config;
+    if (batch->rows > worker->pass.workspace.rows || batch->sequences > batch->rows)
+        return "the batch is too large";
+    if (batch->start[0] != 0 || batch->start[batch->sequences] != batch->rows)
+        return "the batch does not add up";
+    for (size_t s = 0; s < batch->sequences; s++)
+        if (batch->start[s + 1] <= batch->start[s] ||
+            batch->start[s + 1] - batch->start[s] > (size_t)config->positions)
+            return "a sequence is empty or too long";
+    for (size_t row = 0; row < batch->rows; row++)
+        if (batch->ids[row] < 0 || batch->ids[row] >= config->vocabulary)
+            return "an id is not in the vocabulary";
+    for (size_t i = 0; i < count; i++) {
+        if (requests[i].row >= batch->rows || requests[i].k < 0 ||
+            (i > 0 && requests[i].row <= requests[i - 1].row))
+            return "a request is out of order";
+        for (size_t j = 0; j < requests[i].listed_count; j++)
+            if (requests[i].listed[j] < 0 || requests[i].listed[j] >= config->vocabulary)
+                return "a listed id is not in the vocabulary";
+    }
+    return NULL;
+}
+
+static enum bert_status cpu_forward(void *arg, const struct batch *batch,
+                                    const struct request *requests, size_t count,
+                                    struct reply *replies, struct bert_error *error) {
+    struct cpu_worker *worker = arg;
+    const char *why = defect(worker, batch, requests, count);
+    if (why != NULL)
+        return error_set(error, BERT_INTERNAL, "forward pass: %s", why);
+    if (count > 0) {
+        encoder_run(&worker->pass, batch, requests, count);
+        head_run(&worker->pass, requests, count, replies);
+    }
+    return BERT_OK;
+}
+
+const struct backend backend_cpu = {
+    .version = BACKEND_VERSION,
+    .kind = "cpu",
+    .probe = cpu_probe,
+    .open = cpu_open,
+    .close = cpu_close,
+    .worker_new = cpu_worker_new,
+    .worker_free = cpu_worker_free,
+    .limits = cpu_limits,
+    .forward = cpu_forward,
+};
