@@ -7,6 +7,8 @@
 
 #include "cli.h"
 
+#include "io/records.h"
+
 struct common_options { /* set whole by common_options_read */
     const char *model;  /* as given (-m, BERT_MODEL, configuration), or NULL */
     const char *cpu;    /* BERT_CPU, or NULL */
@@ -22,9 +24,8 @@ struct common_options { /* set whole by common_options_read */
 extern const struct cli_option common_option_rows[];
 
 /* For programs that read records: --from, -c, --column-index, --strict, --replace-invalid. */
-enum record_format { FORMAT_UNSET = -1, FORMAT_TEXT, FORMAT_CSV, FORMAT_TSV, FORMAT_JSONL };
 struct record_options {
-    int from; /* enum record_format; the program sets its default before parsing */
+    int from; /* enum record_format of io/records.h; the program sets its default before parsing */
     const char *column;
     int column_index; /* from 1; 0: not given */
     bool strict, replace_invalid;

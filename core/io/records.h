@@ -10,11 +10,10 @@
 #include "base/status.h"
 #include "io/source.h"
 
-enum record_format { FORMAT_AUTO, FORMAT_TEXT, FORMAT_CSV, FORMAT_TSV, FORMAT_JSONL };
+enum record_format { FORMAT_UNSET = -1, FORMAT_TEXT, FORMAT_CSV, FORMAT_TSV, FORMAT_JSONL };
 
-bool record_format_parse(const char *name, enum record_format *format);
 const char *record_format_name(enum record_format format); /* "text", "csv", ... */
-/* By the file's ending (.csv .tsv .tab .jsonl .ndjson .txt), or fallback. */
+/* By the ending (.csv .tsv .tab .jsonl .ndjson .txt), or fallback; path may be NULL. */
 enum record_format record_format_of(const char *path, enum record_format fallback);
 
 enum { RECORD_LIMIT = 64 << 20 }; /* bytes of one record */
@@ -32,7 +31,7 @@ struct record {
     uint64_t line;   /* where it starts, from 1 in each file */
     uint64_t end;    /* bytes of the whole input up to here, line end included */
     uint64_t hash;   /* of all records up to here, the header included */
-    const char *file; /* name for messages; belongs to the reader */
+    const char *file; /* NULL: standard input; belongs to the reader */
     struct span raw;        /* all of it but the line end */
     struct span terminator; /* "\n", "\r\n", "\r", or "" at the end of a file */
     struct cell *cells;     /* CSV, TSV: as many as there are. text: one. JSONL: those asked
@@ -49,7 +48,7 @@ void record_release(struct record *record);
 struct records;
 
 struct records_options { /* all zero: text, UTF-8 or GB18030 as found */
-    enum record_format format; /* FORMAT_AUTO: by each file's ending, else text */
+    enum record_format format;
     char delimiter;            /* CSV; 0: comma */
     bool no_header;            /* CSV, TSV: the first row is a record */
     bool replace_invalid;      /* values read U+FFFD for bytes that are no UTF-8, instead of

@@ -58,11 +58,10 @@ struct job_options { /* all zero is the default */
     int threads;         /* workers; 0: all usable cores */
     size_t batch_tokens; /* 0: the default */
     bool keep_equal;     /* compute equal texts each time */
-    bool strict;         /* stop at the first failed record */
     bool (*stopping)(void *arg); /* asked often: whether to finish what is begun and end */
-    /* One line for the user, no newline: "FILE:LINE: why" for the first ten failed records,
-     * "N more records failed" at the end, notes once each record (ten as well). */
-    void (*message)(void *arg, const char *line);
+    /* A failed record, in order; file NULL is standard input. False stops the job. */
+    bool (*failed)(void *arg, const char *file, uint64_t line, const char *why);
+    void (*note)(void *arg, const char *file, uint64_t line, const char *note);
     /* After a batch was written (to the sink, not yet flushed). last is its last record. */
     enum bert_status (*written)(void *arg, const struct job_state *state,
                                 const struct record *last, struct bert_error *error);
@@ -85,8 +84,8 @@ enum bert_status job_new(struct job **job, const struct job_options *options,
 void job_free(struct job *job);
 void job_waiting(void *job);
 
-/* Runs once. BERT_OK also when records failed (see report); BERT_RECORD when strict ended
- * it. The report is filled in any case. The sink is flushed whenever nothing is ready to be
+/* Runs once. BERT_OK also when records failed (see report); BERT_RECORD when failed() said
+ * stop. The report is filled in any case. The sink is flushed whenever nothing is ready to be
  * written, and at the end; it is not closed. */
 enum bert_status job_run(struct job *job, struct records *records,
                          const struct job_ops *ops, struct sink *sink,
