@@ -57,7 +57,8 @@ struct cli_option {
     enum cli_kind kind;
     const char *name;     /* long name, which is also the key of the configuration file */
     char letter;          /* short name, or 0 */
-    const char *argument; /* how help calls its argument; NULL: it takes none */
+    const char *argument; /* how help calls its argument; NULL: it takes none; "[=T]": it
+                             may be left out, then the text is NULL (CLI_CALL alone) */
     const char *help;     /* without a full stop; wrapped by us */
     size_t field;         /* offset of the value in its table's values */
     double least, most;   /* CLI_INT, CLI_REAL: inclusive */
@@ -109,11 +110,12 @@ bool cli_parse(struct cli *cli, const struct cli_program *program,
 /* The option called name, NULL where there is none. index numbers it for cli_assign. */
 const struct cli_option *cli_find(const struct cli *cli, const char *name, size_t *index);
 
-/* Gives the index-th option a value, as if from the command line, unless one that counts
- * more has set it. source ("command line", "BERT_MODEL", "FILE:LINE") is copied. False with
- * why: the text does not suit. */
-bool cli_assign(struct cli *cli, size_t index, const char *text, const char *source,
-                char *why, size_t size);
+enum cli_rank { CLI_DEFAULT, CLI_CONFIG, CLI_ENVIRONMENT, CLI_COMMAND };
+/* Gives the index-th option a value; text is NULL where it takes none. One of a lower rank
+ * than what is there is checked and dropped. source is copied. False with why: the text
+ * does not suit. */
+bool cli_assign(struct cli *cli, size_t index, const char *text, enum cli_rank rank,
+                const char *source, char *why, size_t size);
 
 /* Variables named in the tables, for options that the command line does not give. */
 bool cli_read_environment(struct cli *cli);
