@@ -16,7 +16,8 @@ libs := libcsv jansson yaml-0.1 utf8proc libzip
 
 required := -std=c11 -D_GNU_SOURCE -Icore -I$(B)/generated -pthread -ffp-contract=off \
     -fno-strict-aliasing -Wall -Wextra -Wvla -Wmissing-prototypes -Wstrict-prototypes \
-    -Wwrite-strings -Wno-unused-parameter -include core/base/banned.h
+    -Wwrite-strings -Wno-unused-parameter -Wno-missing-field-initializers \
+    -include core/base/banned.h
 ifdef DEVELOPER
 required += -Werror -Wshadow -Wpointer-arith -Wundef -Wformat=2 -Wno-format-nonliteral
 endif
