@@ -49,7 +49,8 @@ static bool read_real(const struct cli_option *option, const char *text, double 
     if (end != NULL && end != text && *end == '\0' && isfinite(*result) &&
         *result >= option->least && *result <= option->most)
         return true;
-    snprintf(what, sizeof what, "a number from %.15g to %.15g", option->least, option->most);
+    snprintf(what, sizeof what, "a number from %.15g to %.15g", option->least,
+             option->most);
     return say_why(why, size, text, what);
 }
 
@@ -78,7 +79,8 @@ static bool read_flag(const char *text, bool *result, char *why, size_t size) {
 
 /* The list doubles in the arena at each power of two; it starts anew when a source that
  * counts more speaks. */
-static bool add_to_list(struct cli *cli, struct cli_list *list, const char *text, bool anew) {
+static bool add_to_list(struct cli *cli, struct cli_list *list, const char *text,
+                        bool anew) {
     if (anew)
         *list = (struct cli_list){0};
     if ((list->count & (list->count - 1)) == 0) {
@@ -94,8 +96,8 @@ static bool add_to_list(struct cli *cli, struct cli_list *list, const char *text
 }
 
 /* Checks text and, unless store is false, keeps it. */
-static bool take(struct cli *cli, const struct cli_state *state, const char *text, bool store,
-                 bool anew, char *why, size_t size) {
+static bool take(struct cli *cli, const struct cli_state *state, const char *text,
+                 bool store, bool anew, char *why, size_t size) {
     const struct cli_option *option = state->option;
     void *field = cli_field(state);
     bool flag = false, fits = true;
@@ -150,7 +152,8 @@ bool cli_assign(struct cli *cli, size_t index, const char *text, enum cli_rank r
     return true;
 }
 
-const struct cli_option *cli_find(const struct cli *cli, const char *name, size_t *index) {
+const struct cli_option *cli_find(const struct cli *cli, const char *name,
+                                  size_t *index) {
     for (size_t i = 0; cli->states[i].option->kind != CLI_END; i++) {
         const struct cli_option *option = cli->states[i].option;
         if (option->name != NULL && strcmp(option->name, name) == 0) {
@@ -161,7 +164,7 @@ const struct cli_option *cli_find(const struct cli *cli, const char *name, size_
     return NULL;
 }
 
-/* ---- The command line ---------------------------------------------------------------- */
+/* ---- The command line ---- */
 
 /* A file opened later must not land on 1 or 2 and receive what we print. Writing to the
  * stand-in of a closed stdout fails, as it should. */
@@ -202,9 +205,9 @@ static bool describe(struct cli *cli, char **letters, struct option **names) {
     *letter++ = ':';
     for (size_t i = 0; i < count; i++) {
         const struct cli_option *option = cli->states[i].option;
-        int takes = option->argument == NULL     ? no_argument :
-                    option->argument[0] == '[' ? optional_argument :
-                                                 required_argument;
+        int takes = option->argument == NULL     ? no_argument
+                    : option->argument[0] == '[' ? optional_argument
+                                                 : required_argument;
         if (option->name != NULL)
             *name++ = (struct option){option->name, takes, NULL, FIRST_LONG + (int)i};
         if (option->letter == 0)
@@ -218,7 +221,8 @@ static bool describe(struct cli *cli, char **letters, struct option **names) {
 
 static size_t find_letter(const struct cli *cli, int letter) {
     size_t i = 0;
-    while (cli->states[i].option->kind != CLI_END && cli->states[i].option->letter != letter)
+    while (cli->states[i].option->kind != CLI_END &&
+           cli->states[i].option->letter != letter)
         i++;
     return i;
 }
@@ -234,8 +238,10 @@ static void complain(struct cli *cli, int what, char **argv) {
         cli_usage(cli, "unknown option '-%c'", optopt);
     else {
         const char *near = cli_near_miss(cli, word);
-        cli_usage(cli, near ? "unknown option '%s'; did you mean '--%s'?" :
-                              "unknown option '%s'", word, near);
+        cli_usage(cli,
+                  near ? "unknown option '%s'; did you mean '--%s'?"
+                       : "unknown option '%s'",
+                  word, near);
     }
 }
 
@@ -271,8 +277,8 @@ static bool read_command_line(struct cli *cli, int argc, char **argv) {
             complain(cli, what, argv);
             return false;
         }
-        size_t index = what >= FIRST_LONG ? (size_t)(what - FIRST_LONG) :
-                                            find_letter(cli, what);
+        size_t index =
+            what >= FIRST_LONG ? (size_t)(what - FIRST_LONG) : find_letter(cli, what);
         if (!take_option(cli, index, optarg))
             return false;
     }
@@ -308,7 +314,7 @@ bool cli_read_environment(struct cli *cli) {
     return true;
 }
 
-/* ---- --show-config ------------------------------------------------------------------- */
+/* ---- --show-config ---- */
 
 static void show_choice(const char *choices, int index) {
     for (; index > 0 && *choices != '\0'; index--) {
@@ -365,7 +371,8 @@ static void show_value(const struct cli_state *state) {
 }
 
 void cli_show_config(const struct cli *cli) {
-    for (const struct cli_state *state = cli->states; state->option->kind != CLI_END; state++) {
+    for (const struct cli_state *state = cli->states; state->option->kind != CLI_END;
+         state++) {
         const struct cli_option *option = state->option;
         if (option->kind == CLI_GROUP || option->flags & CLI_NO_CONFIG)
             continue;

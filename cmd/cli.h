@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * cli.h: the manners of all programs. One table of options drives parsing, --help, the
- * configuration file, --show-config and, through the hidden --dump-options, the completions;
- * one place prints errors, counts failed records and picks the exit status.
+ * configuration file, --show-config and, through the hidden --dump-options, the
+ * completions; one place prints errors, counts failed records and picks the exit status.
  *
  *     static const struct cli_option rows[] = {
  *         {CLI_GROUP, .help = "Filling"},
@@ -64,7 +64,8 @@ struct cli_option {
     double least, most;   /* CLI_INT, CLI_REAL: inclusive */
     const char *choices;  /* CLI_CHOICE: words separated by blanks; shown for completion
                              with other kinds, too */
-    /* CLI_CALL: stores argument (which lives as long as cli), or returns false with why. */
+    /* CLI_CALL: stores argument (which lives as long as cli), or returns false with why.
+     */
     bool (*handle)(void *values, const char *argument, char *why, size_t size);
     const char *environment; /* a variable that stands in where the option is not given */
     unsigned flags;
@@ -99,11 +100,12 @@ struct cli {
     struct arena arena; /* texts and lists of options */
 };
 
-/* ---- Parsing ------------------------------------------------------------------------ */
+/* ---- Parsing ---- */
 
-/* Takes care of closed standard streams and of SIGPIPE (which ends the process quietly even
- * where the parent ignored it), then reads the command line. False: end by cli_finish, all
- * is said and status is set. Most programs call common_options_read instead. */
+/* Takes care of closed standard streams and of SIGPIPE (which ends the process quietly
+ * even where the parent ignored it), then reads the command line. False: end by
+ * cli_finish, all is said and status is set. Most programs call common_options_read
+ * instead. */
 bool cli_parse(struct cli *cli, const struct cli_program *program,
                const struct cli_table *tables, int argc, char **argv);
 
@@ -111,9 +113,9 @@ bool cli_parse(struct cli *cli, const struct cli_program *program,
 const struct cli_option *cli_find(const struct cli *cli, const char *name, size_t *index);
 
 enum cli_rank { CLI_DEFAULT, CLI_CONFIG, CLI_ENVIRONMENT, CLI_COMMAND };
-/* Gives the index-th option a value; text is NULL where it takes none. One of a lower rank
- * than what is there is checked and dropped. source is copied. False with why: the text
- * does not suit. */
+/* Gives the index-th option a value; text is NULL where it takes none. One of a lower
+ * rank than what is there is checked and dropped. source is copied. False with why: the
+ * text does not suit. */
 bool cli_assign(struct cli *cli, size_t index, const char *text, enum cli_rank rank,
                 const char *source, char *why, size_t size);
 
@@ -123,32 +125,35 @@ bool cli_read_environment(struct cli *cli);
 /* Every option's value and where it came from, as YAML with comments, on stdout. */
 void cli_show_config(const struct cli *cli);
 
-/* ---- Saying things; text is escaped for a terminal --------------------------------- */
+/* ---- Saying things; text is escaped for a terminal ---- */
 
 /* "bert-fill: MESSAGE" on stderr; sets status and returns it. */
-enum bert_status cli_error(struct cli *cli, enum bert_status status, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+enum bert_status cli_error(struct cli *cli, enum bert_status status, const char *format,
+                           ...) __attribute__((format(printf, 3, 4)));
 /* The same for what the library reports. */
 enum bert_status cli_fail(struct cli *cli, const struct bert_error *error);
 /* BERT_USAGE, with "Try 'bert-fill --help'." on the same line. */
 enum bert_status cli_usage(struct cli *cli, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 /* "bert-fill: note: MESSAGE", unless quiet. */
-void cli_note(struct cli *cli, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void cli_note(struct cli *cli, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 /* cli_note in the shape of a callback; arg is the struct cli. */
 void cli_note_line(void *arg, const char *line);
 
-/* "bert-fill: FILE:LINE: MESSAGE" for the first ten, then only counted. line 0 is left out;
- * file NULL is standard input. The exit status becomes at least 1. False: --strict, stop. */
-bool cli_record_error(struct cli *cli, const char *file, size_t line, const char *message);
+/* "bert-fill: FILE:LINE: MESSAGE" for the first ten, then only counted. line 0 is left
+ * out; file NULL is standard input. The exit status becomes at least 1. False: --strict,
+ * stop. */
+bool cli_record_error(struct cli *cli, const char *file, size_t line,
+                      const char *message);
 
 enum cli_color { CLI_COLOR_AUTO, CLI_COLOR_ALWAYS, CLI_COLOR_NEVER };
-/* Whether to colour what goes to a stream: auto asks for a terminal, no NO_COLOR and a TERM
- * other than dumb. */
+/* Whether to colour what goes to a stream: auto asks for a terminal, no NO_COLOR and a
+ * TERM other than dumb. */
 bool cli_color(enum cli_color when, int file_descriptor);
 
-/* Says how many records failed, flushes and closes stdout (a full disk is exit 4), frees, and
- * returns the exit status. */
+/* Says how many records failed, flushes and closes stdout (a full disk is exit 4), frees,
+ * and returns the exit status. */
 int cli_finish(struct cli *cli);
 
 #endif

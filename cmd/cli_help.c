@@ -42,7 +42,8 @@ void cli_print_help(const struct cli *cli) {
     printf("%s %s.\n\n  %s\n  %s\n\nUsage: %s [OPTION...] %s\n", program->name,
            program->summary, program->examples[0], program->examples[1], program->name,
            program->operands);
-    for (const struct cli_state *state = cli->states; state->option->kind != CLI_END; state++)
+    for (const struct cli_state *state = cli->states; state->option->kind != CLI_END;
+         state++)
         if (state->option->kind == CLI_GROUP)
             printf("\n%s:\n", state->option->help);
         else if (!(state->option->flags & CLI_HIDDEN))
@@ -69,7 +70,7 @@ static const char *kind_name(enum cli_kind kind) {
     }
 }
 
-/* letter, name, argument, kind, choices, group, help: TSV; options come before operands. */
+/* One option a line: letter, name, argument, kind, choices, group, help. */
 void cli_dump_options(const struct cli *cli) {
     const char *group = "";
     for (const struct cli_state *state = cli->states; state->option->kind != CLI_END;

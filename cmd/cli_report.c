@@ -19,7 +19,8 @@ static void say(const struct cli *cli, const char *before, const char *message,
     fprintf(stderr, "%s: %s%s\n", cli->program->name, escaped.message, after);
 }
 
-enum bert_status cli_error(struct cli *cli, enum bert_status status, const char *format, ...) {
+enum bert_status cli_error(struct cli *cli, enum bert_status status, const char *format,
+                           ...) {
     char message[1000];
     va_list args;
     va_start(args, format);
@@ -62,7 +63,8 @@ void cli_note_line(void *arg, const char *line) {
     cli_note(arg, "%s", line);
 }
 
-bool cli_record_error(struct cli *cli, const char *file, size_t line, const char *message) {
+bool cli_record_error(struct cli *cli, const char *file, size_t line,
+                      const char *message) {
     char place[300], number[32] = "";
     if (line > 0)
         snprintf(number, sizeof number, "%zu: ", line);

@@ -33,11 +33,13 @@ static bool take_device(void *values, const char *argument, char *why, size_t si
 #define FIELD(name) offsetof(struct common_options, name)
 const struct cli_option common_option_rows[] = {
     {CLI_GROUP, .help = "Model and machine"},
-    {CLI_FILE, "model", 'm', "MODEL", "a model.bert, a Hugging Face folder, or the name of an "
-     "installed model (default: the one that ships)", FIELD(model),
-     .environment = "BERT_MODEL"},
-    {CLI_CHOICE, "precision", 0, "KIND", "f32, f16 or int8 (default: as the model is stored; "
-     "f32 for a folder)", FIELD(precision), .choices = "auto f32 f16 int8"},
+    {CLI_FILE, "model", 'm', "MODEL",
+     "a model.bert, a Hugging Face folder, or an installed model's name "
+     "(default: the one that ships)",
+     FIELD(model), .environment = "BERT_MODEL"},
+    {CLI_CHOICE, "precision", 0, "KIND",
+     "f32, f16 or int8 (default: as stored; f32 for a folder)", FIELD(precision),
+     .choices = "auto f32 f16 int8"},
     {CLI_CALL, "device", 0, "DEVICE", "auto, cpu, cuda or cuda:N", FIELD(device),
      .choices = "auto cpu cuda", .handle = take_device},
     {CLI_INT, "jobs", 'j', "N", "threads (default: as many cores as we may use)",
@@ -82,15 +84,15 @@ const struct cli_option record_option_rows[] = {
     {CLI_END}};
 #undef FIELD
 
-/* ---- The configuration file ----------------------------------------------------------- */
+/* ---- The configuration file ---- */
 
 struct config {
     struct cli *cli;
     const char *path;
 };
 
-static const char *const programs[] = {"bert-fill", "bert-tokenize", "bert-batch",
-                                       "bert-convert", "bert-serve", "bert-score"};
+static const char *const programs[] = {"bert-fill",    "bert-tokenize", "bert-batch",
+                                       "bert-convert", "bert-serve",    "bert-score"};
 
 static bool is_program(const char *name) {
     for (size_t i = 0; i < sizeof programs / sizeof *programs; i++)
@@ -129,19 +131,21 @@ static enum bert_status take_item(void *arg, const struct yaml_item *item, bool 
     const struct cli_option *option = cli_find(cli, item->key, &index);
     if (option == NULL || option->flags & CLI_NO_CONFIG) {
         const char *near = cli_near_miss(cli, item->key);
-        return error_set(error, BERT_USAGE, near ? "unknown key '%s'; did you mean '%s'?" :
-                         "unknown key '%s'", item->key, near);
+        return error_set(error, BERT_USAGE,
+                         near ? "unknown key '%s'; did you mean '%s'?"
+                              : "unknown key '%s'",
+                         item->key, near);
     }
     if (item->section == NULL && !is_common(option))
-        return error_set(error, BERT_USAGE, "'%s' belongs in the section '%s:'", item->key,
-                         cli->program->name);
+        return error_set(error, BERT_USAGE, "'%s' belongs in the section '%s:'",
+                         item->key, cli->program->name);
     if (item->again)
         return error_set(error, BERT_USAGE, "'%s' is given twice", item->key);
     *at_key = false;
     if (!type_fits(option, item))
         return error_set(error, BERT_USAGE, "%s: %s", item->key,
-                         item->listed ? "takes one value, not a list" :
-                                        "takes a value without quotes");
+                         item->listed ? "takes one value, not a list"
+                                      : "takes a value without quotes");
     snprintf(source, sizeof source, "%s:%zu", config->path, item->line);
     if (!cli_assign(cli, index, item->value, CLI_CONFIG, source, why, sizeof why))
         return error_set(error, BERT_USAGE, "%s: %s", item->key, why);
@@ -193,7 +197,7 @@ static bool read_config(struct cli *cli, const struct common_options *common) {
     return read;
 }
 
-/* ---- All together --------------------------------------------------------------------- */
+/* ---- All together ---- */
 
 static void print_version(struct cli *cli, const struct common_options *common) {
     printf("%s (bert-tools) %s\n", cli->program->name, BERT_VERSION);
@@ -237,19 +241,21 @@ static void say_what_runs(const struct cli *cli, const struct bert_model *model)
     struct bert_info info;
     bert_model_info(model, &info);
     fprintf(stderr, "%s: model %s (%s), device %s: %s, kernel %s\n", cli->program->name,
-            info.path, names[info.precision], info.device, info.device_reason, info.kernel);
+            info.path, names[info.precision], info.device, info.device_reason,
+            info.kernel);
 }
 
-struct bert_model *common_options_open(struct cli *cli, const struct common_options *common,
+struct bert_model *common_options_open(struct cli *cli,
+                                       const struct common_options *common,
                                        unsigned flags) {
     bool prefer_cuda = flags & OPEN_PREFER_CUDA;
     struct bert_open_options options = {
         .model = common->model,
         .prefix = BERT_PREFIX,
         .precision = (enum bert_precision)common->precision,
-        .device = strcmp(common->device, "auto") != 0 ? common->device :
-                  prefer_cuda                         ? "auto-cuda" :
-                                                        "auto-cpu",
+        .device = strcmp(common->device, "auto") != 0 ? common->device
+                  : prefer_cuda                       ? "auto-cuda"
+                                                      : "auto-cpu",
         .cpu = common->cpu,
         .tokenizer_only = flags & OPEN_TOKENIZER,
         .no_mmap = common->no_mmap,

@@ -23,9 +23,10 @@ struct common_options { /* set whole by common_options_read */
 };
 extern const struct cli_option common_option_rows[];
 
-/* For programs that read records: --from, -c, --column-index, --strict, --replace-invalid. */
+/* For programs that read records: --from, -c, --column-index, --strict,
+ * --replace-invalid. */
 struct record_options {
-    int from; /* enum record_format of io/records.h; the program sets its default before parsing */
+    int from; /* enum record_format of io/records.h; preset by the program */
     const char *column;
     int column_index; /* from 1; 0: not given */
     bool strict, replace_invalid;
@@ -43,9 +44,9 @@ enum open_flags {
     OPEN_TOKENIZER = 1,   /* no weights */
     OPEN_PREFER_CUDA = 2, /* what --device=auto means: bert-batch, bert-serve */
 };
-/* bert_open with what the options say; notes go to stderr, -v adds the device, why, and the
- * kernel. NULL when it failed, which is said. bert_close is the caller's. */
-struct bert_model *common_options_open(struct cli *cli, const struct common_options *common,
-                                       unsigned flags);
+/* bert_open with what the options say; notes go to stderr, -v adds the device, why, and
+ * the kernel. NULL when it failed, which is said. bert_close is the caller's. */
+struct bert_model *
+common_options_open(struct cli *cli, const struct common_options *common, unsigned flags);
 
 #endif

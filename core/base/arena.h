@@ -14,8 +14,9 @@ struct arena {
 
 void arena_init(struct arena *arena);
 void arena_release(struct arena *arena); /* frees the blocks */
-void arena_reset(struct arena *arena);   /* forgets the contents, keeps the blocks (up to a
-                                            few MB; what one huge record took is given back) */
+/* Forgets the contents, keeps the blocks (up to a few MB; what one huge record took is
+ * given back). */
+void arena_reset(struct arena *arena);
 
 /* size bytes aligned to 16, uninitialised; NULL without memory. */
 void *arena_alloc(struct arena *arena, size_t size);

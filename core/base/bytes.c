@@ -19,7 +19,8 @@ bool buffer_reserve(struct buffer *buffer, size_t more) {
     if (more <= buffer->capacity - buffer->size)
         return true;
     if (size_add(buffer->size, more, &need) && need <= PTRDIFF_MAX) {
-        size_t capacity = buffer->capacity > PTRDIFF_MAX / 2 ? need : 2 * buffer->capacity;
+        size_t capacity =
+            buffer->capacity > PTRDIFF_MAX / 2 ? need : 2 * buffer->capacity;
         capacity = capacity < need ? need : capacity;
         capacity = capacity < 64 ? 64 : capacity;
         char *data = realloc(buffer->data, capacity);
@@ -136,7 +137,7 @@ uint64_t hash_bytes(uint64_t seed, const void *bytes, size_t size) {
     uint64_t hash = (seed ^ size) * prime; /* the size parts "ab","c" from "a","bc" */
     for (; size >= 8; b += 8, size -= 8) {
         hash = (hash ^ load_u64(b)) * prime;
-        hash ^= hash >> 32; /* upper bytes reach the lower half, as a byte step would do */
+        hash ^= hash >> 32; /* upper bytes reach the lower half */
     }
     for (; size > 0; b++, size--)
         hash = (hash ^ *b) * prime;

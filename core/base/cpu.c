@@ -27,7 +27,7 @@ static struct cpu_features features;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 #if defined(__x86_64__)
-/* The state that the operating system saves: without it a register file must not be used. */
+/* What the operating system saves: without that a register file must not be used. */
 static uint64_t saved_state(void) {
     uint32_t low, high;
     __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
@@ -62,11 +62,11 @@ static void ask_processor(void) {
     bool tiles = wide && (saved & 0x60000) == 0x60000;
     features.avx2 = vectors && avx && fma && f16c && bit(b7, 5);
     features.avxvnni = features.avx2 && bit(a7_1, 4);
-    features.avx512 = features.avx2 && wide && bit(b7, 16) && bit(b7, 17) && bit(b7, 30) &&
-                      bit(b7, 31);
+    features.avx512 =
+        features.avx2 && wide && bit(b7, 16) && bit(b7, 17) && bit(b7, 30) && bit(b7, 31);
     features.avx512vnni = features.avx512 && bit(c7, 11);
-    features.amx_int8 = features.avx512vnni && tiles && bit(d7, 24) && bit(d7, 25) &&
-                        tiles_permitted();
+    features.amx_int8 =
+        features.avx512vnni && tiles && bit(d7, 24) && bit(d7, 25) && tiles_permitted();
 }
 #elif defined(__aarch64__)
 static void ask_processor(void) {

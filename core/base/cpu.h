@@ -21,8 +21,8 @@ const struct cpu_features *cpu_features(void);
 /* Cores by affinity and cgroup quota (v1 and v2, rounded up), at least 1. */
 int cpu_usable_cores(void);
 
-/* Cores granted by a cgroup quota, or 0 where there is none: the least along the groups that
- * the file (as /proc/self/cgroup) names, from the mounts under root (as /sys/fs/cgroup). */
+/* Cores granted by a cgroup quota, or 0 where there is none: the least along the groups
+ * that file (as /proc/self/cgroup) names, from the mounts under root (/sys/fs/cgroup). */
 double cpu_cgroup_quota(const char *file, const char *root);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * mapping.c: opens files whole. A fault inside a mapping can only be told from a defect by
- * looking the address up, so live mappings stand in a small table that the signal handler
- * reads without locks. */
+ * mapping.c: opens files whole. A fault inside a mapping can only be told from a defect
+ * by looking the address up, so live mappings stand in a small table that the signal
+ * handler reads without locks. */
 #include "base/mapping.h"
 
 #include <errno.h>
@@ -133,7 +133,8 @@ enum bert_status mapping_open(struct mapping *mapping, const char *path, bool no
     /* O_NONBLOCK: opening a pipe that nobody writes must not hang. */
     int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (file < 0)
-        return error_set(error, errno == ENOENT || errno == ENOTDIR ? BERT_MODEL : BERT_IO,
+        return error_set(error,
+                         errno == ENOENT || errno == ENOTDIR ? BERT_MODEL : BERT_IO,
                          "%s: %s", path, strerror(errno));
     enum bert_status status = map_or_read(mapping, file, path, no_mmap, error);
     close(file);

@@ -93,8 +93,8 @@ static void try_inside(struct search *search, const char *folder, const char *in
     free(path);
 }
 
-/* Each folder of a list separated by colons, with inside appended; only absolute ones where
- * the XDG specification asks for that. */
+/* Each folder of a list separated by colons, with inside appended; only absolute ones
+ * where the XDG specification asks for that. */
 static void try_list(struct search *search, const char *list, const char *inside,
                      bool absolute) {
     while (list != NULL && *list != '\0') {
@@ -113,7 +113,8 @@ static const char *environment(const char *name, const char *otherwise) {
 }
 
 static void try_user(struct search *search) {
-    const char *home = environment("HOME", NULL), *data = environment("XDG_DATA_HOME", NULL);
+    const char *home = environment("HOME", NULL),
+               *data = environment("XDG_DATA_HOME", NULL);
     if (data != NULL && data[0] == '/')
         try_inside(search, data, MODELS);
     else if (home != NULL)
@@ -148,11 +149,12 @@ static bool names_file(const char *model) {
     return length > 5 && strcmp(model + length - 5, ".bert") == 0;
 }
 
-static enum bert_status find_path(char **found, const char *path, struct bert_error *error) {
+static enum bert_status find_path(char **found, const char *path,
+                                  struct bert_error *error) {
     if (!path_exists(path))
         return error_set(error, BERT_MODEL,
-                         "%s: no such model; make it with: bert-convert SRC -o %s%s", path,
-                         path, names_file(path) ? "" : ".bert");
+                         "%s: no such model; make it with: bert-convert SRC -o %s%s",
+                         path, path, names_file(path) ? "" : ".bert");
     *found = strdup(path);
     return *found ? BERT_OK : error_memory(error);
 }

@@ -18,10 +18,10 @@ char *path_program_folder(void);
 
 /* Finds a model. A value with a slash, ending in .bert, or . or .. is a path, taken as it
  * is. Any other is a name, NAME.bert or a folder NAME, searched in BERT_MODEL_DIRS,
- * $XDG_DATA_HOME/bert-tools/models, each $XDG_DATA_DIRS/bert-tools/models, the build tree or
- * installation of the running program, PREFIX/share/bert-tools/models. NULL or an empty
- * value is the model that ships, looked for beside the program first. BERT_MODEL, with
- * the command that makes a model and the places tried, when there is none. */
+ * $XDG_DATA_HOME/bert-tools/models, each $XDG_DATA_DIRS/bert-tools/models, the build tree
+ * or installation of the running program, PREFIX/share/bert-tools/models. NULL or an
+ * empty value is the model that ships, looked for beside the program first. BERT_MODEL,
+ * with the command that makes a model and the places tried, when there is none. */
 enum bert_status path_find_model(char **found, const char *model, const char *prefix,
                                  struct bert_error *error);
 

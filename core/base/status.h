@@ -6,9 +6,9 @@
 
 #include "bert.h"
 
-/* Sets status and message (truncated, control bytes escaped as \xNN) and returns status, so
- * that `return error_set(error, BERT_MODEL, "%s: too short", path);` reads well.
- * error may be NULL. */
+/* Sets status and message (truncated, control bytes escaped as \xNN) and returns status,
+ * so that `return error_set(error, BERT_MODEL, "%s: too short", path);` reads well. error
+ * may be NULL. */
 enum bert_status error_set(struct bert_error *error, enum bert_status status,
                            const char *format, ...) __attribute__((format(printf, 3, 4)));
 

@@ -15,7 +15,7 @@ size_t utf8_decode(const char *text, size_t size, uint32_t *codepoint, size_t *b
     size_t length = s[0] >= 0xf0 ? 4 : s[0] >= 0xe0 ? 3 : 2;
     if (s[0] < 0xc2 || s[0] > 0xf4)
         return 0;
-    /* Only the second byte has narrower bounds: no long forms, surrogates or past 10FFFF. */
+    /* The second byte has narrower bounds: no long forms, surrogates or past 10FFFF. */
     unsigned char low = s[0] == 0xe0 ? 0xa0 : s[0] == 0xf0 ? 0x90 : 0x80;
     unsigned char high = s[0] == 0xed ? 0x9f : s[0] == 0xf4 ? 0x8f : 0xbf;
     uint32_t value = s[0] & (0xffu >> (length + 1));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * yaml.c: libyaml's events walked as a small state machine, since a configuration needs no
- * document tree and wants the place of every value for its messages. */
+ * yaml.c: libyaml's events walked as a small state machine, since a configuration needs
+ * no document tree and wants the place of every value for its messages. */
 #include "io/yaml.h"
 
 #include "base/arena.h"
@@ -31,8 +31,8 @@ struct reader {
 
 static enum bert_status fail_at(const struct reader *reader, size_t line, size_t column,
                                 const char *why) {
-    return error_set(reader->error, BERT_USAGE, "%s:%zu:%zu: %s", reader->path, line, column,
-                     why);
+    return error_set(reader->error, BERT_USAGE, "%s:%zu:%zu: %s", reader->path, line,
+                     column, why);
 }
 
 static enum bert_status fail_here(const struct reader *reader, yaml_mark_t mark,
@@ -88,9 +88,10 @@ static enum bert_status take_scalar(struct reader *reader, const yaml_event_t *e
     struct bert_error why = {.message = ""};
     status = reader->take(reader->arg, item, &at_key, &why);
     if (status != BERT_USAGE)
-        return status == BERT_OK ? status : error_set(reader->error, status, "%s", why.message);
-    return at_key ? fail_at(reader, item->key_line, item->key_column, why.message) :
-                    fail_at(reader, item->line, item->column, why.message);
+        return status == BERT_OK ? status
+                                 : error_set(reader->error, status, "%s", why.message);
+    return at_key ? fail_at(reader, item->key_line, item->key_column, why.message)
+                  : fail_at(reader, item->line, item->column, why.message);
 }
 
 static enum bert_status take_list(struct reader *reader) {
@@ -102,7 +103,8 @@ static enum bert_status take_list(struct reader *reader) {
             return status;
         bool end = event.type == YAML_SEQUENCE_END_EVENT;
         if (!end && (event.type != YAML_SCALAR_EVENT || is_marked(&event)))
-            status = fail_here(reader, event.start_mark, "a list holds plain values only");
+            status =
+                fail_here(reader, event.start_mark, "a list holds plain values only");
         else if (!end)
             status = take_scalar(reader, &event);
         yaml_event_delete(&event);
@@ -140,7 +142,8 @@ static enum bert_status take_mapping(struct reader *reader);
 
 static enum bert_status take_value(struct reader *reader, const yaml_event_t *event) {
     if (is_marked(event))
-        return fail_here(reader, event->start_mark, "anchors, aliases and tags are not read");
+        return fail_here(reader, event->start_mark,
+                         "anchors, aliases and tags are not read");
     if (event->type == YAML_SCALAR_EVENT)
         return take_scalar(reader, event);
     if (event->type == YAML_SEQUENCE_START_EVENT)
@@ -197,7 +200,8 @@ static enum bert_status read_bytes(struct reader *reader, const struct mapping *
     const char *text = (const char *)file->data;
     size_t valid = utf8_valid_prefix(text, file->size);
     if (file->size > SIZE_LIMIT)
-        return error_set(reader->error, BERT_USAGE, "%s: longer than 1 MiB", reader->path);
+        return error_set(reader->error, BERT_USAGE, "%s: longer than 1 MiB",
+                         reader->path);
     if (valid < file->size) {
         size_t line = 1, column = 1;
         for (size_t i = 0; i < valid; i++) {

@@ -1,24 +1,25 @@
 /* SPDX-License-Identifier: MIT
  *
- * yaml.h: reads a configuration file: a mapping of keys to scalars or lists of scalars, and
- * sections, which are the same one level down. Anchors, tags and deeper nesting are refused. */
+ * yaml.h: reads a configuration file: a mapping of keys to scalars or lists of scalars,
+ * and sections, which are the same one level down. Anchors, tags and deeper nesting are
+ * refused. */
 #ifndef IO_YAML_H
 #define IO_YAML_H
 
 #include "base/status.h"
 
-struct yaml_item { /* valid during the call */
+struct yaml_item {       /* valid during the call */
     const char *section; /* or NULL */
     const char *key, *value;
-    bool quoted; /* "5" or '5' is text, 5 a number */
-    bool listed; /* one of a list's items, each its own call */
-    bool again;  /* this section had that key before */
+    bool quoted;         /* "5" or '5' is text, 5 a number */
+    bool listed;         /* one of a list's items, each its own call */
+    bool again;          /* this section had that key before */
     size_t line, column; /* of the value, from 1 */
     size_t key_line, key_column;
 };
 
-/* Called for each scalar in order. On failure it sets *column and *line of the culprit by
- * choosing item->line or item->key_line: at_key. The message gets FILE:LINE:COLUMN: before. */
+/* Called for each scalar in order. On BERT_USAGE the message gets FILE:LINE:COLUMN in
+ * front of it: that of the key when *at_key, else that of the value. */
 typedef enum bert_status yaml_take(void *arg, const struct yaml_item *item, bool *at_key,
                                    struct bert_error *error);
 
