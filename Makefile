@@ -51,6 +51,12 @@ $(B)/%.o: %.c Makefile
 	@mkdir -p $(@D)
 	$(CC) $(required) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c $< -o $@
 
+# The built-in vocabulary, as the bytes of a C array.
+$(B)/generated/vocabulary_zh.h: data/vocab/bert-base-chinese-vocab.txt
+	@mkdir -p $(@D)
+	od -An -v -tu1 $< | sed 's/ *\([0-9][0-9]*\)/\1,/g' > $@
+$(B)/core/model/tokenizer_files.o: $(B)/generated/vocabulary_zh.h
+
 $(B)/libbert.a: $(core_obj)
 	@rm -f $@
 	$(AR) rcs $@ $^
