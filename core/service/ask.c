@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * ask.c: unknown members are ignored, as the published servers do; known ones of a wrong
+ * type are refused. */
+#include "service/ask.h"
+
+static enum bert_status wrong_type(const char *name, const char *wanted,
+                                   const struct json *value, struct bert_error *error) {
+    return error_set(error, BERT_RECORD, "\"%s\" must be %s, not %s", name, wanted,
+                     json_kind_name(json_kind(value)));
+}
+
+static bool is_given(const struct json *value) {
+    return json_kind(value) != JSON_KIND_NULL;
+}
+
+static enum bert_status read_k(const struct json *value, int *k, struct bert_error *error) {
+    int64_t whole;
+    if (!is_given(value))
+        return BERT_OK;
+    if (!json_get_whole(value, &whole))
+        return wrong_type("top_k", "a whole number", value, error);
+    if (whole < 1 || whole > ASK_MOST_K)
+        return error_set(error, BERT_RECORD, "\"top_k\" must be 1 to %d", ASK_MOST_K);
+    *k = (int)whole;
+    return BERT_OK;
+}
+
+static enum bert_status add_word(struct ask *ask, const char *name, const struct json *item,
+                                 struct bert_error *error) {
+    struct span word;
+    if (!json_get_text(item, &word))
+        return wrong_type(name, "a list of texts", item, error);
+    if (word.size == 0)
+        return error_set(error, BERT_RECORD, "\"%s\" holds an empty word", name);
+    for (size_t i = 0; i < word.size; i++)
+        if ((unsigned char)word.data[i] < 0x20)
+            return error_set(error, BERT_RECORD, "\"%s\" holds a control character", name);
+    buffer_add(&ask->words, word.data, word.size);
+    buffer_add_byte(&ask->words, '\n');
+    return BERT_OK;
+}
+
+/* "满意,一般" or ["满意","一般"]. */
+static enum bert_status read_words(struct ask *ask, const char *name,
+                                   const struct json *value, bool may_be_text,
+                                   struct bert_error *error) {
+    struct span text;
+    if (!is_given(value))
+        return BERT_OK;
+    if (may_be_text && json_get_text(value, &text)) {
+        if (text.size == 0)
+            return error_set(error, BERT_RECORD, "\"%s\" is empty", name);
+        buffer_add(&ask->words, text.data, text.size);
+        return BERT_OK;
+    }
+    if (json_kind(value) != JSON_KIND_LIST)
+        return wrong_type(name, may_be_text ? "a text or a list of texts" : "a list of texts",
+                          value, error);
+    size_t count = json_count(value);
+    if (count == 0 || count > ASK_MOST_WORDS)
+        return error_set(error, BERT_RECORD, "\"%s\" must hold 1 to %d words", name,
+                         ASK_MOST_WORDS);
+    ask->word_lines = true;
+    for (size_t i = 0; i < count; i++) {
+        enum bert_status status = add_word(ask, name, json_item(value, i), error);
+        if (status != BERT_OK)
+            return status;
+    }
+    return BERT_OK;
+}
+
+static enum bert_status read_texts(struct ask *ask, const char *name,
+                                   const struct json *value, bool may_be_list,
+                                   struct bert_error *error) {
+    bool list = may_be_list && json_kind(value) == JSON_KIND_LIST;
+    size_t count = list ? json_count(value) : 1;
+    if (!is_given(value))
+        return error_set(error, BERT_RECORD, "\"%s\" is missing", name);
+    if (count == 0 || count > ASK_MOST_TEXTS)
+        return error_set(error, BERT_RECORD, "\"%s\" must hold 1 to %d texts", name,
+                         ASK_MOST_TEXTS);
+    ask->texts = calloc(count, sizeof *ask->texts);
+    if (!ask->texts)
+        return error_memory(error);
+    ask->list = list;
+    ask->count = count;
+    for (size_t i = 0; i < count; i++) {
+        const struct json *item = list ? json_item(value, i) : value;
+        if (!json_get_text(item, &ask->texts[i]))
+            return wrong_type(name, may_be_list ? "a text or a list of texts" : "a text",
+                              item, error);
+    }
+    return BERT_OK;
+}
+
+static enum bert_status read_predict(struct ask *ask, struct bert_error *error) {
+    enum bert_status status =
+        read_texts(ask, "text", json_member(ask->document, "text"), false, error);
+    if (status == BERT_OK)
+        status = read_words(ask, "words", json_member(ask->document, "words"), true, error);
+    if (status == BERT_OK && ask->words.size)
+        ask->k = 0;
+    if (status == BERT_OK)
+        status = read_k(json_member(ask->document, "top_k"), &ask->k, error);
+    return status;
+}
+
+static enum bert_status read_fill_mask(struct ask *ask, struct bert_error *error) {
+    const struct json *parameters = json_member(ask->document, "parameters");
+    enum bert_status status =
+        read_texts(ask, "inputs", json_member(ask->document, "inputs"), true, error);
+    if (status != BERT_OK || !is_given(parameters))
+        return status;
+    if (json_kind(parameters) != JSON_KIND_OBJECT)
+        return wrong_type("parameters", "an object", parameters, error);
+    status = read_k(json_member(parameters, "top_k"), &ask->k, error);
+    if (status == BERT_OK)
+        status =
+            read_words(ask, "targets", json_member(parameters, "targets"), false, error);
+    ask->targets = ask->words.size > 0;
+    const struct json *truncate = json_member(parameters, "truncate");
+    bool cuts = true;
+    if (status == BERT_OK && is_given(truncate) && !json_get_bool(truncate, &cuts))
+        return wrong_type("truncate", "true or false", truncate, error);
+    ask->refuse_long = !cuts;
+    return status;
+}
+
+static enum bert_status take_query_text(struct ask *ask, const struct span *text,
+                                        struct bert_error *error) {
+    ask->texts = calloc(1, sizeof *ask->texts);
+    if (!ask->texts)
+        return error_memory(error);
+    ask->texts[0] = *text;
+    ask->count = 1;
+    return BERT_OK;
+}
+
+enum bert_status ask_parse(struct ask *ask, enum ask_shape shape, struct span body,
+                           const struct span *text, const char **code,
+                           struct bert_error *error) {
+    memset(ask, 0, sizeof *ask);
+    ask->k = ASK_DEFAULT_K;
+    *code = "bad_request";
+    if (text)
+        return take_query_text(ask, text, error);
+    enum bert_status status = json_parse(&ask->document, body.data, body.size, 0, error);
+    if (status != BERT_OK) {
+        ask->document = NULL;
+        *code = "bad_json";
+        return error_set(error, BERT_RECORD, "the body is not valid JSON in UTF-8 (nested "
+                         "at most %d deep, no member twice)", JSON_DEPTH);
+    }
+    if (json_kind(ask->document) != JSON_KIND_OBJECT)
+        return error_set(error, BERT_RECORD, "the body must be an object, not %s",
+                         json_kind_name(json_kind(ask->document)));
+    status = shape == ASK_PREDICT ? read_predict(ask, error) : read_fill_mask(ask, error);
+    return status == BERT_OK && ask->words.failed ? error_memory(error) : status;
+}
+
+void ask_release(struct ask *ask) {
+    free(ask->texts);
+    buffer_release(&ask->words);
+    json_free(ask->document);
+    *ask = (struct ask){0};
+}
