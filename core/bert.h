@@ -7,7 +7,9 @@
  * text, half-open. Probabilities are fractions, logarithms natural. A function that can
  * fail returns a bert_status and fills *error (which may be NULL). A model is immutable
  * once open and may be shared by threads; a session belongs to one caller at a time.
- * Results live in the session until its next call. The library never prints or exits. */
+ * Results of bert_fill and bert_score live in the session until its next such call, those of
+ * bert_tokenize and of bert_decode until the next of the same. The library never prints or
+ * exits. */
 #ifndef BERT_H
 #define BERT_H
 
@@ -121,22 +123,24 @@ struct bert_words; /* a compiled word list, bound to a model */
 
 /* list: words separated by , ， 、 with optional labels ("好:满意,喜欢;差:失望"), or, when
  * lines is set, one word a line with an optional TAB and label. Words with unknown tokens,
- * blanks or masks are refused, all of them named. baseline: a text with one [MASK] whose
- * answers divide each word's probability, or NULL. Free after the sessions that use it. */
+ * blanks or masks are refused, all of them named (BERT_USAGE). baseline: a text with one
+ * [MASK] whose answers divide each word's probability, or NULL. Free it before the model. */
 enum bert_status bert_words_new(struct bert_words **words, const struct bert_model *model,
                                 const char *list, size_t length, bool lines,
                                 const char *baseline, struct bert_error *error);
 void bert_words_free(struct bert_words *words);
 size_t bert_words_count(const struct bert_words *words);
+bool bert_words_labelled(const struct bert_words *words);
 
 struct bert_fill_options { /* all zero is the default */
     int k;                 /* answers a mask; 0 means 5, or the whole list with words */
-    bool han, no_punct, whole; /* only Han characters; no punctuation; no ## pieces */
+    bool han, no_punct, whole; /* only Han characters; no punctuation; no ## pieces. Words
+                                  are not filtered */
     double threshold;          /* only probabilities of at least this */
     const char *const *mask_tokens; /* more spellings of [MASK] */
     size_t mask_token_count;
     const struct bert_words *words; /* only these, or NULL */
-    bool joint;                     /* whole fillings over all masks */
+    bool joint; /* whole fillings over all masks; k at most 256; not with words */
     int span_min, span_max;         /* characters a mask may stand for, 1 to 8; 0: no span */
     bool rank_total;                /* spans ranked by probability, not its mean */
 };

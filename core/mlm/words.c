@@ -1,0 +1,430 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * words.c: scores the words of a list in masks. A tally is the list in one mask: each node's
+ * score is the log probability of its prefix, and asking a node gives its children theirs. */
+#include "mlm/words.h"
+
+#include "mlm/answer.h"
+
+#include <math.h>
+
+enum {
+    ALL_AT_ONCE = 256,       /* longest list of proper prefixes that is not pruned */
+    ROUND = 64,              /* prefixes of one tally in a round of best first */
+    GROUP_CELLS = 1u << 21,  /* nodes and words of the tallies that go on in step */
+};
+static const double negligible = 1e-4; /* of the sum: what may stay unexpanded */
+
+struct tally {
+    struct passage *passage;
+    size_t mask;
+    double *node, *word;     /* scores; NaN: not known */
+    bool *asked;             /* (nodes) */
+    struct reply *replies;   /* (nodes), those asked in this round */
+    uint32_t *round;         /* nodes asked in this round, rising */
+    size_t round_count;
+};
+
+struct count { /* what all tallies share */
+    struct mlm *mlm;
+    const struct bert_words *words;
+    bool prune;
+    struct frame frame;
+    struct tally *tallies;
+    size_t tally_count;
+};
+
+/* ---- Setting up ------------------------------------------------------------------ */
+
+static double *unknown_scores(struct arena *arena, size_t count) {
+    double *scores = arena_alloc(arena, count * sizeof *scores);
+    for (size_t i = 0; scores && i < count; i++)
+        scores[i] = NAN;
+    return scores;
+}
+
+static bool tally_new(struct count *count, struct tally *tally, struct passage *passage,
+                      size_t mask) {
+    const struct bert_words *words = count->words;
+    struct arena *arena = &count->mlm->scratch;
+    *tally = (struct tally){
+        .passage = passage,
+        .mask = mask,
+        .node = unknown_scores(arena, words->node_count),
+        .word = unknown_scores(arena, words->count),
+        .asked = arena_array(arena, words->node_count, sizeof *tally->asked),
+        .replies = arena_array(arena, words->node_count, sizeof *tally->replies),
+        .round = arena_array(arena, words->node_count, sizeof *tally->round)};
+    if (!tally->node || !tally->word || !tally->asked || !tally->replies || !tally->round)
+        return false;
+    for (size_t i = 0; i < words->group_count; i++)
+        tally->node[words->groups[i].root] = 0;
+    return true;
+}
+
+/* ---- Choosing what to ask -------------------------------------------------------- */
+
+struct frontier {
+    double score;
+    uint32_t node;
+};
+
+static int compare_frontier(const void *left, const void *right) {
+    const struct frontier *a = left, *b = right;
+    if (a->score != b->score)
+        return a->score > b->score ? -1 : 1;
+    return (a->node > b->node) - (a->node < b->node);
+}
+
+static int compare_u32(const void *left, const void *right) {
+    uint32_t a, b;
+    memcpy(&a, left, sizeof a);
+    memcpy(&b, right, sizeof b);
+    return (a > b) - (a < b);
+}
+
+/* Best first: the likeliest known prefixes, while what hangs on them may still matter. */
+static bool choose_best(struct count *count, struct tally *tally) {
+    const struct bert_words *words = count->words;
+    struct frontier *list =
+        arena_alloc(&count->mlm->step, words->node_count * sizeof *list);
+    if (!list)
+        return false;
+    size_t known = 0;
+    double waiting = 0, scored = 0;
+    for (uint32_t i = 0; i < words->node_count; i++)
+        if (!tally->asked[i] && !isnan(tally->node[i])) {
+            waiting += exp(tally->node[i]);
+            list[known++] = (struct frontier){tally->node[i], i};
+        }
+    for (size_t i = 0; i < words->count; i++)
+        if (!isnan(tally->word[i]))
+            scored += exp(tally->word[i]);
+    if (waiting < negligible * scored)
+        return true;
+    qsort(list, known, sizeof *list, compare_frontier);
+    for (size_t i = 0; i < known && i < ROUND; i++)
+        tally->round[tally->round_count++] = list[i].node;
+    qsort(tally->round, tally->round_count, sizeof *tally->round, compare_u32);
+    return true;
+}
+
+static bool choose(struct count *count, struct tally *tally, bool first) {
+    const struct bert_words *words = count->words;
+    tally->round_count = 0;
+    if (tally->passage->error)
+        return true;
+    if (first && count->prune)
+        for (size_t i = 0; i < words->group_count; i++)
+            tally->round[tally->round_count++] = words->groups[i].root;
+    else if (first)
+        for (uint32_t i = 0; i < words->node_count; i++)
+            tally->round[tally->round_count++] = i;
+    else if (count->prune)
+        return choose_best(count, tally);
+    return true;
+}
+
+/* ---- Asking ---------------------------------------------------------------------- */
+
+static bool reply_room(struct count *count, struct tally *tally, uint32_t node) {
+    size_t listed = count->words->nodes[node].count;
+    tally->replies[node] = (struct reply){
+        .listed = arena_alloc(&count->mlm->step, listed * sizeof(float))};
+    return tally->replies[node].listed != NULL;
+}
+
+/* Words of one token: all masks of a passage at once, as a plain filling asks them. */
+static enum bert_status ask_singles(struct count *count, struct tally *tallies,
+                                    struct bert_error *error) {
+    const struct word_node *root = &count->words->nodes[0];
+    struct passage *passage = tallies->passage;
+    size_t masks = passage->masks.count;
+    struct ask *asks = arena_array(&count->mlm->step, masks, sizeof *asks);
+    if (!asks)
+        return error_memory(error);
+    for (size_t i = 0; i < masks; i++) {
+        if (!reply_room(count, &tallies[i], 0))
+            return error_memory(error);
+        asks[i] = (struct ask){.listed = root->listed,
+                               .listed_count = root->count,
+                               .reply = &tallies[i].replies[0]};
+    }
+    return answer_ask(count->mlm, passage, &count->frame, asks, error);
+}
+
+static enum bert_status ask_node(struct count *count, struct tally *tally, uint32_t index,
+                                 struct bert_error *error) {
+    const struct word_node *node = &count->words->nodes[index];
+    struct frame *frame = &count->frame;
+    const int32_t *prefix = count->words->words[node->low].ids;
+    int32_t mask = tokenizer_special(count->mlm->tokenizer)->mask;
+    if (!reply_room(count, tally, index))
+        return error_memory(error);
+    for (size_t s = 0; s < frame->slot_count; s++)
+        frame->ids[frame->slots[s]] = s < (size_t)node->depth ? prefix[s] : mask;
+    struct ask ask = {.row = frame->slots[node->depth],
+                      .listed = node->listed,
+                      .listed_count = node->count,
+                      .reply = &tally->replies[index]};
+    return packer_add(&count->mlm->packer, frame->ids, frame->count, &ask, 1, error);
+}
+
+static enum bert_status ask_longer(struct count *count, struct tally *tally,
+                                   struct bert_error *error) {
+    const struct bert_words *words = count->words;
+    struct passage *passage = tally->passage;
+    enum bert_status status = BERT_OK;
+    size_t next = 0;
+    for (size_t g = 0; g < words->group_count && status == BERT_OK; g++) {
+        const struct word_group *group = &words->groups[g];
+        bool framed = group->length == 1; /* asked already */
+        while (next < tally->round_count && tally->round[next] < group->end &&
+               status == BERT_OK) {
+            uint32_t node = tally->round[next++];
+            if (group->length == 1)
+                continue;
+            if (!framed && !frame_around(&count->frame, count->mlm, passage,
+                                         &passage->masks.places[tally->mask], 1,
+                                         &group->length))
+                return error_set(error, BERT_MODEL, "the model has no room for a word");
+            if (!framed)
+                answer_note_cut(passage, count->mlm, &count->frame);
+            framed = true;
+            status = ask_node(count, tally, node, error);
+        }
+    }
+    return status;
+}
+
+/* ---- Reading --------------------------------------------------------------------- */
+
+/* Parents come before children in a round, so that scores add up. */
+static void read_tally(struct count *count, struct tally *tally) {
+    const struct bert_words *words = count->words;
+    for (size_t i = 0; i < tally->round_count; i++) {
+        uint32_t index = tally->round[i];
+        const struct word_node *node = &words->nodes[index];
+        const struct reply *reply = &tally->replies[index];
+        if (!reply->finite) {
+            passage_fail(tally->passage, count->mlm, "%s", PASSAGE_NOT_FINITE);
+            return;
+        }
+        bool leaf = node->depth + 1 == words->words[node->low].count;
+        double *child = (leaf ? tally->word : tally->node) + node->first;
+        for (uint32_t c = 0; c < node->count; c++)
+            child[c] = tally->node[index] + (double)reply->listed[c];
+        tally->asked[index] = true;
+    }
+}
+
+/* All tallies to the end. */
+static enum bert_status run(struct count *count, struct bert_error *error) {
+    enum bert_status status = BERT_OK;
+    bool singles = count->words->groups[0].length == 1;
+    for (bool first = true, live = true; live && status == BERT_OK; first = false) {
+        live = false;
+        for (size_t i = 0; i < count->tally_count && status == BERT_OK; i++) {
+            struct tally *tally = &count->tallies[i];
+            if (!choose(count, tally, first))
+                return error_memory(error);
+            live = live || tally->round_count;
+            if (first && singles && tally->mask == 0)
+                status = ask_singles(count, tally, error);
+            if (status == BERT_OK)
+                status = ask_longer(count, tally, error);
+        }
+        if (status == BERT_OK)
+            status = packer_flush(&count->mlm->packer, error);
+        for (size_t i = 0; i < count->tally_count && status == BERT_OK; i++)
+            read_tally(count, &count->tallies[i]);
+        arena_reset(&count->mlm->step);
+    }
+    return status;
+}
+
+/* ---- Results --------------------------------------------------------------------- */
+
+struct standing {
+    double log_share;
+    uint32_t word;
+};
+
+static int compare_standing(const void *left, const void *right) {
+    const struct standing *a = left, *b = right;
+    if (a->log_share != b->log_share)
+        return a->log_share > b->log_share ? -1 : 1;
+    return (a->word > b->word) - (a->word < b->word);
+}
+
+static int compare_labels(const void *left, const void *right) {
+    const struct bert_label *a = left, *b = right;
+    return (a->share < b->share) - (a->share > b->share);
+}
+
+static bool write_labels(struct mlm *mlm, const struct bert_words *words,
+                         const struct standing *list, size_t count, struct bert_mask *mask) {
+    struct bert_label *labels = arena_array(&mlm->results, words->label_count, sizeof *labels);
+    if (!labels)
+        return false;
+    for (size_t i = 0; i < words->label_count; i++)
+        labels[i].label = words->labels[i];
+    for (size_t i = 0; i < count; i++)
+        if (words->words[list[i].word].label >= 0)
+            labels[words->words[list[i].word].label].share += exp(list[i].log_share);
+    /* Few labels; insertion keeps equal ones in the order of the list. */
+    for (size_t i = 1; i < words->label_count; i++)
+        for (size_t j = i; j > 0 && compare_labels(&labels[j - 1], &labels[j]) > 0; j--) {
+            struct bert_label label = labels[j];
+            labels[j] = labels[j - 1];
+            labels[j - 1] = label;
+        }
+    mask->labels = labels;
+    mask->label_count = words->label_count;
+    return true;
+}
+
+/* The scored words by falling share; their logarithms sum to one. */
+static struct standing *rank(struct mlm *mlm, const struct bert_words *words,
+                             const struct tally *tally, size_t *count) {
+    struct standing *list = arena_alloc(&mlm->step, words->count * sizeof *list);
+    double greatest = -INFINITY, sum = 0;
+    *count = 0;
+    for (uint32_t i = 0; list && i < words->count; i++)
+        if (!isnan(tally->word[i])) {
+            double log_share = tally->word[i] - words->words[i].baseline;
+            list[(*count)++] = (struct standing){log_share, i};
+            greatest = fmax(greatest, log_share);
+        }
+    if (!list)
+        return NULL;
+    for (size_t i = 0; i < *count; i++)
+        sum += exp(list[i].log_share - greatest);
+    for (size_t i = 0; i < *count; i++)
+        list[i].log_share -= greatest + log(sum);
+    qsort(list, *count, sizeof *list, compare_standing);
+    return list;
+}
+
+static bool write_mask(struct count *count, const struct tally *tally,
+                       const struct bert_fill_options *options, struct bert_mask *mask) {
+    struct mlm *mlm = count->mlm;
+    const struct bert_words *words = count->words;
+    size_t scored, wanted = options->k ? (size_t)options->k : words->count;
+    const struct standing *list = rank(mlm, words, tally, &scored);
+    struct bert_candidate *candidates =
+        arena_array(&mlm->results, wanted < scored ? wanted : scored, sizeof *candidates);
+    if (!list || !candidates)
+        return false;
+    for (size_t i = 0; i < scored && mask->candidate_count < wanted; i++) {
+        const struct word *word = &words->words[list[i].word];
+        double score = tally->word[list[i].word];
+        if (exp(score) < options->threshold)
+            continue;
+        struct bert_candidate *candidate = &candidates[mask->candidate_count++];
+        candidate->ids = word->ids;
+        candidate->id_count = word->count;
+        candidate->share = exp(list[i].log_share);
+        candidate->label = word->label < 0 ? NULL : words->labels[word->label];
+        if (!answer_candidate(candidate, mlm, tally->passage,
+                              &tally->passage->masks.places[tally->mask], word->text, score))
+            return false;
+    }
+    mask->candidates = candidates;
+    return words->label_count == 0 || write_labels(mlm, words, list, scored, mask);
+}
+
+static bool write_result(struct count *count, const struct tally *tallies,
+                         const struct bert_fill_options *options,
+                         struct bert_result *result) {
+    const struct passage *passage = tallies->passage;
+    struct bert_mask *masks = answer_masks(count->mlm, passage);
+    for (size_t i = 0; masks && i < passage->masks.count; i++) {
+        if (!write_mask(count, &tallies[i], options, &masks[i]))
+            return false;
+        for (size_t w = 0; w < count->words->count; w++)
+            result->unscored += isnan(tallies[i].word[w]) != 0;
+        arena_reset(&count->mlm->step);
+    }
+    result->masks = masks;
+    result->mask_count = passage->masks.count;
+    return masks != NULL;
+}
+
+/* Tallies for a passage's masks. */
+static enum bert_status add_passage(struct count *count, struct passage *passage,
+                                    struct bert_error *error) {
+    for (size_t m = 0; m < passage->masks.count; m++)
+        if (!tally_new(count, &count->tallies[count->tally_count++], passage, m))
+            return error_memory(error);
+    return BERT_OK;
+}
+
+/* As many passages as go on in step, from *next on. */
+static enum bert_status add_group(struct count *count, struct passage *passages,
+                                  size_t *next, size_t total, size_t answers,
+                                  struct bert_error *error) {
+    size_t cells = count->words->node_count + count->words->count, masks = 0, end = *next;
+    count->tally_count = 0;
+    arena_reset(&count->mlm->scratch);
+    for (; end < total && masks * cells < GROUP_CELLS; end++)
+        if (!passages[end].error &&
+            answer_affordable(&passages[end], count->mlm, passages[end].masks.count, answers))
+            masks += passages[end].masks.count;
+    count->tallies = arena_array(&count->mlm->scratch, masks, sizeof *count->tallies);
+    if (!count->tallies || !frame_alloc(&count->frame, count->mlm, &count->mlm->scratch))
+        return error_memory(error);
+    enum bert_status status = BERT_OK;
+    for (; *next < end && status == BERT_OK; ++*next)
+        if (!passages[*next].error)
+            status = add_passage(count, &passages[*next], error);
+    return status;
+}
+
+enum bert_status words_fill(struct mlm *mlm, struct passage *passages, size_t total,
+                            const struct bert_fill_options *options,
+                            struct bert_result *results, struct bert_error *error) {
+    const struct bert_words *words = options->words;
+    struct count count = {.mlm = mlm, .words = words};
+    count.prune = !words->divided && words->node_count - words->group_count > ALL_AT_ONCE;
+    enum bert_status status = BERT_OK;
+    for (size_t next = 0; next < total && status == BERT_OK;) {
+        size_t from = next;
+        status = add_group(&count, passages, &next, total, words->count, error);
+        if (status == BERT_OK)
+            status = run(&count, error);
+        for (size_t i = from, at = 0; i < next && status == BERT_OK; i++) {
+            if (at == count.tally_count || count.tallies[at].passage != &passages[i])
+                continue;
+            if (!passages[i].error &&
+                !write_result(&count, &count.tallies[at], options, &results[i]))
+                status = error_memory(error);
+            at += passages[i].masks.count;
+        }
+    }
+    return status;
+}
+
+enum bert_status words_baseline(struct bert_words *words, struct mlm *mlm, struct span text,
+                                struct bert_error *error) {
+    struct bert_text bert_text = {.bytes = text.data, .length = text.size};
+    struct passage passage;
+    enum bert_status status = passage_read(&passage, mlm, &bert_text, NULL, error);
+    if (status == BERT_OK && !passage.error && passage.masks.count != 1)
+        passage_fail(&passage, mlm, "%zu masks in the text, which must have one",
+                     passage.masks.count);
+    struct count count = {.mlm = mlm, .words = words};
+    size_t next = 0;
+    if (status == BERT_OK && !passage.error)
+        status = add_group(&count, &passage, &next, 1, 1, error);
+    if (status == BERT_OK && !passage.error)
+        status = run(&count, error);
+    if (status != BERT_OK)
+        return status;
+    if (passage.error)
+        return error_set(error, BERT_USAGE, "baseline: %s", passage.error);
+    for (size_t i = 0; i < words->count; i++)
+        words->words[i].baseline = count.tallies[0].word[i];
+    words->divided = true;
+    return BERT_OK;
+}
