@@ -10,8 +10,23 @@ static bool always(const struct cpu_features *cpu) {
     return true;
 }
 
+#if defined(__x86_64__)
+static bool has_avx2(const struct cpu_features *cpu) {
+    return cpu->avx2;
+}
+static bool has_avxvnni(const struct cpu_features *cpu) {
+    return cpu->avx2 && cpu->avxvnni;
+}
+static bool has_avx512(const struct cpu_features *cpu) {
+    return cpu->avx2 && cpu->avx512;
+}
+static bool has_avx512vnni(const struct cpu_features *cpu) {
+    return has_avx512(cpu) && cpu->avx512vnni;
+}
+#define X86(name) {#name, &kernel_##name, has_##name}
+#else
 #define X86(name) {#name, NULL, NULL}
-#define ARM(name) {#name, NULL, NULL}
+#endif
 
 static const struct choice {
     const char *name;
@@ -19,8 +34,8 @@ static const struct choice {
     bool (*runs)(const struct cpu_features *cpu);
 } choices[] = {
     /* the best first */
-    X86(amx), X86(avx512vnni), X86(avxvnni), X86(avx512), X86(avx2),
-    ARM(neondot), ARM(neon),
+    {"amx", NULL, NULL}, X86(avx512vnni), X86(avxvnni), X86(avx512), X86(avx2),
+    {"neondot", NULL, NULL}, {"neon", NULL, NULL},
     {"blis", NULL, NULL},
     {"reference", &kernel_reference, always},
 };

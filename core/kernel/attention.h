@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * attention.h: multi-head attention by tiles of up to 3 queries. Their scores lie side by
+ * side on the stack, at most ATTENTION_KEYS at a time. A longer sequence goes by twice,
+ * first for the greatest score alone, then block after block for the weights and the
+ * context. Included once by each table's file, after linear_float.h, whose tiles make the
+ * scores. */
+#ifndef KERNEL_ATTENTION_H
+#define KERNEL_ATTENTION_H
+
+#include "kernel/linear_float.h"
+
+#include <math.h>
+
+enum { ATTENTION_KEYS = 512 };
+
+struct attend { /* one tile */
+    const struct attention_job *job;
+    size_t queries, keys;
+    const float *query, *key, *value;
+    float *context;
+    float maximum[TILE_ROWS];
+    v16 sum[TILE_ROWS];
+    _Alignas(64) float scores[TILE_ROWS][ATTENTION_KEYS]; /* then the weights */
+};
+
+/* Scores against keys first .. first + n, not scaled yet; -inf up to a multiple of 16. */
+static void attend_scores(struct attend *t, size_t first, size_t n) {
+    struct block b = {.x = t->query,
+                      .x_stride = t->job->query_stride,
+                      .w = t->key + first * t->job->key_stride,
+                      .w_stride = t->job->key_stride,
+                      .n = t->job->width,
+                      .dots = t->scores[0],
+                      .dots_stride = ATTENTION_KEYS,
+                      .first = true,
+                      .last = true};
+    block_run(&b, t->queries, n);
+    for (size_t i = 0; i < t->queries; i++)
+        for (size_t j = n; j % 16; j++)
+            t->scores[i][j] = -INFINITY;
+}
+
+static void attend_maximum(struct attend *t, size_t n) {
+    v16 scale = v_all(1 / sqrtf((float)t->job->width));
+    for (size_t i = 0; i < t->queries; i++) {
+        v16 greatest = v_all(t->maximum[i]);
+        for (size_t j = 0; j < n; j += 16) {
+            v16 score = v_mul(v_load(&t->scores[i][j]), scale);
+            v_store(&t->scores[i][j], score);
+            greatest = v_most(score, greatest);
+        }
+        t->maximum[i] = v_greatest(greatest);
+    }
+}
+
+/* Scores to weights exp(score - maximum), and their sums. */
+static void attend_weights(struct attend *t, size_t n) {
+    for (size_t i = 0; i < t->queries; i++)
+        for (size_t j = 0; j < n; j += 16) {
+            v16 score = v_load(&t->scores[i][j]);
+            v16 weight = v_exp(v_sub(score, v_all(t->maximum[i])));
+            v_store(&t->scores[i][j], weight);
+            t->sum[i] = v_add(t->sum[i], weight);
+        }
+}
+
+/* Adds weight · value of n keys to some columns of the context; width: of the last vector. */
+INLINE void attend_columns(struct attend *t, size_t first, size_t n, size_t column, int rows,
+                           int vectors, size_t width) {
+    v16 s[TILE_ROWS][CONTEXT_VECTORS];
+    const float *value = t->value + first * t->job->value_stride + column;
+    float *context = t->context + column;
+    UNROLL for (int i = 0; i < rows; i++)
+        UNROLL for (int c = 0; c < vectors; c++)
+            s[i][c] = first == 0 ? v_all(0)
+                                 : v_load_upto(context + (size_t)i * t->job->context_stride +
+                                                   (size_t)c * 16,
+                                               width);
+    for (size_t j = 0; j < n; j++, value += t->job->value_stride)
+        UNROLL for (int c = 0; c < vectors; c++)
+            UNROLL for (int p = 0; p < V_PARTS; p++) {
+                vreg v = width < 16 ? v_load_part(value + c * 16, width).r[p]
+                                    : r_load(value + c * 16 + p * V_LANES);
+                UNROLL for (int i = 0; i < rows; i++)
+                    s[i][c].r[p] = r_fma(r_all(t->scores[i][j]), v, s[i][c].r[p]);
+            }
+    UNROLL for (int i = 0; i < rows; i++)
+        UNROLL for (int c = 0; c < vectors; c++)
+            v_store_upto(context + (size_t)i * t->job->context_stride + (size_t)c * 16,
+                         s[i][c], width);
+}
+
+INLINE void attend_context(struct attend *t, size_t first, size_t n, int rows) {
+    size_t column = 0, width = t->job->width;
+    for (; column + 16 * CONTEXT_VECTORS <= width; column += 16 * CONTEXT_VECTORS)
+        attend_columns(t, first, n, column, rows, CONTEXT_VECTORS, 16);
+    for (; column + 16 <= width; column += 16)
+        attend_columns(t, first, n, column, rows, 1, 16);
+    if (column < width)
+        attend_columns(t, first, n, column, rows, 1, width - column);
+}
+
+static void attend_block(struct attend *t, size_t first, size_t n) {
+    if (t->queries == 3)
+        attend_context(t, first, n, 3);
+    else if (t->queries == 2)
+        attend_context(t, first, n, 2);
+    else
+        attend_context(t, first, n, 1);
+}
+
+static void attend_finish(struct attend *t) {
+    for (size_t i = 0; i < t->queries; i++) {
+        float *context = t->context + i * t->job->context_stride;
+        v16 inverse = v_all(1 / v_fold(t->sum[i]));
+        for (size_t d = 0; d < t->job->width; d += 16) {
+            size_t n = t->job->width - d;
+            v_store_upto(context + d, v_mul(v_load_upto(context + d, n), inverse), n);
+        }
+    }
+}
+
+static void attend_tile(struct attend *t) {
+    bool whole = t->keys <= ATTENTION_KEYS;
+    for (size_t i = 0; i < t->queries; i++) {
+        t->maximum[i] = -INFINITY;
+        t->sum[i] = v_all(0);
+    }
+    for (int last = whole; last < 2; last++)
+        for (size_t first = 0; first < t->keys; first += ATTENTION_KEYS) {
+            size_t n = t->keys - first < ATTENTION_KEYS ? t->keys - first : ATTENTION_KEYS;
+            attend_scores(t, first, n);
+            attend_maximum(t, n); /* the second time it only scales */
+            if (!last)
+                continue;
+            attend_weights(t, n);
+            attend_block(t, first, n);
+        }
+    attend_finish(t);
+}
+
+void ISA(attention)(const struct attention_job *job, size_t begin, size_t end) {
+    struct attend t = {.job = job};
+    for (size_t unit = begin; unit < end; unit++) {
+        size_t s = unit / job->heads, column = unit % job->heads * job->width;
+        size_t row = job->row_start[s], last = job->query_start[s + 1];
+        t.keys = job->row_start[s + 1] - row;
+        t.key = job->key + row * job->key_stride + column;
+        t.value = job->value + row * job->value_stride + column;
+        for (size_t r = job->query_start[s]; r < last; r += TILE_ROWS) {
+            t.queries = last - r < TILE_ROWS ? last - r : TILE_ROWS;
+            t.query = job->query + r * job->query_stride + column;
+            t.context = job->context + r * job->context_stride + column;
+            attend_tile(&t);
+        }
+    }
+}
+
+#endif

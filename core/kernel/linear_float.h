@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * linear_float.h: dot products by tiles of up to 3 rows and TILE_OUTPUTS outputs, each with
+ * its 16 partial sums in registers over all inputs, and the float linear layers made of
+ * them. Included once by each table's file, which defines ISA(operation) as its name.
+ *
+ * Loops, outermost first: rows that fit half of L2; 16 outputs, finished together; 8 of
+ * them, whose weights over BLOCK_INPUTS stay in L1 (and are widened there when they are
+ * halves) while all rows pass by; tiles. Longer rows carry their partial sums along. The
+ * first tile of a block fetches the next block's weights. */
+#ifndef KERNEL_LINEAR_FLOAT_H
+#define KERNEL_LINEAR_FLOAT_H
+
+#include "base/cpu.h"
+#include "kernel/lanes.h"
+
+enum { TILE_ROWS = 3, BLOCK_ROWS = 192, BLOCK_OUTPUTS = 8, BLOCK_INPUTS = 1024 };
+
+struct block { /* dots (rows, outputs) = x (rows, n) · w (outputs, n)ᵀ, some of the inputs */
+    const float *x;
+    size_t x_stride;
+    const float *w;
+    size_t w_stride, n;
+    float *dots;
+    size_t dots_stride;
+    v16 (*carry)[BLOCK_OUTPUTS]; /* partial sums, unless these inputs are first and last */
+    bool first, last;
+    const char *ahead; /* weights wanted next, or NULL */
+    size_t ahead_stride, ahead_size;
+};
+
+/* One step: 16 inputs, or fewer at the end of a row. Part by part, to hold few registers. */
+INLINE void tile_step(v16 (*s)[TILE_OUTPUTS], const struct block *b, const float *x,
+                      const float *w, int rows, int outputs) {
+    UNROLL for (int p = 0; p < V_PARTS; p++) {
+        vreg a[TILE_ROWS];
+        UNROLL for (int i = 0; i < rows; i++)
+            a[i] = r_load(x + (size_t)i * b->x_stride + p * V_LANES);
+        UNROLL for (int j = 0; j < outputs; j++) {
+            vreg c = r_load(w + (size_t)j * b->w_stride + p * V_LANES);
+            if (rows > 1)
+                c = r_keep(c); /* or each fma would load it again */
+            UNROLL for (int i = 0; i < rows; i++)
+                s[i][j].r[p] = r_fma(a[i], c, s[i][j].r[p]);
+        }
+    }
+}
+
+INLINE void tile_tail(v16 (*s)[TILE_OUTPUTS], const struct block *b, const float *x,
+                      const float *w, size_t n, int rows, int outputs) {
+    UNROLL for (int j = 0; j < outputs; j++) {
+        v16 c = v_load_part(w + (size_t)j * b->w_stride, n);
+        UNROLL for (int i = 0; i < rows; i++)
+            s[i][j] = v_fma(v_load_part(x + (size_t)i * b->x_stride, n), c, s[i][j]);
+    }
+}
+
+INLINE void tile(const struct block *b, size_t r, size_t o, int rows, int outputs) {
+    const float *x = b->x + r * b->x_stride, *w = b->w + o * b->w_stride;
+    const char *ahead = r == 0 && b->ahead ? b->ahead + o * b->ahead_stride : NULL;
+    v16 s[TILE_ROWS][TILE_OUTPUTS];
+    UNROLL for (int i = 0; i < rows; i++)
+        UNROLL for (int j = 0; j < outputs; j++)
+            s[i][j] = b->first ? v_all(0) : b->carry[r + (size_t)i][o + (size_t)j];
+    size_t k = 0;
+    for (; k + 16 <= b->n; k += 16) {
+        if (ahead)
+            UNROLL for (int j = 0; j < outputs; j++)
+                __builtin_prefetch(ahead + (size_t)j * b->ahead_stride + k * b->ahead_size,
+                                   0, 2);
+        tile_step(s, b, x + k, w + k, rows, outputs);
+    }
+    if (k < b->n)
+        tile_tail(s, b, x + k, w + k, b->n - k, rows, outputs);
+    UNROLL for (int i = 0; i < rows; i++) {
+        if (b->last)
+            v_fold_many(s[i], outputs, b->dots + (r + (size_t)i) * b->dots_stride + o);
+        else
+            UNROLL for (int j = 0; j < outputs; j++)
+                b->carry[r + (size_t)i][o + (size_t)j] = s[i][j];
+    }
+}
+
+/* All rows of the block for one tile's width of outputs. */
+#define TILE_COLUMN(outputs)                                                               \
+    static void tiles_##outputs(const struct block *b, size_t rows, size_t o) {            \
+        size_t r = 0;                                                                      \
+        for (; r + 3 <= rows; r += 3)                                                      \
+            tile(b, r, o, 3, outputs);                                                     \
+        if (rows - r == 2)                                                                 \
+            tile(b, r, o, 2, outputs);                                                     \
+        else if (rows - r == 1)                                                            \
+            tile(b, r, o, 1, outputs);                                                     \
+    }
+TILE_COLUMN(1)
+TILE_COLUMN(2)
+#if TILE_OUTPUTS == 8
+TILE_COLUMN(4)
+TILE_COLUMN(8)
+#endif
+
+static void block_run(const struct block *b, size_t rows, size_t outputs) {
+    size_t o = 0;
+#if TILE_OUTPUTS == 8
+    for (; o + 8 <= outputs; o += 8)
+        tiles_8(b, rows, o);
+    for (; o + 4 <= outputs; o += 4)
+        tiles_4(b, rows, o);
+#endif
+    for (; o + 2 <= outputs; o += 2)
+        tiles_2(b, rows, o);
+    if (o < outputs)
+        tiles_1(b, rows, o);
+}
+
+/* ---- Layers ---------------------------------------------------------------------- */
+
+struct linear_scratch {
+    _Alignas(64) v16 carry[BLOCK_ROWS][BLOCK_OUTPUTS];
+    _Alignas(64) float dots[BLOCK_ROWS][16];
+    _Alignas(64) float wide[BLOCK_OUTPUTS][BLOCK_INPUTS];
+};
+
+static void widen(float (*wide)[BLOCK_INPUTS], const uint16_t *w, size_t stride,
+                  size_t outputs, size_t n) {
+    for (size_t o = 0; o < outputs; o++)
+        for (size_t k = 0; k < n; k += 16)
+            v_store(&wide[o][k], v_load_half_upto(w + o * stride + k, n - k));
+}
+
+/* Dot products of up to 8 outputs from o on with rows of x. */
+static void linear_block(const struct linear *l, const float *x, size_t x_stride, size_t rows,
+                         size_t o, size_t outputs, float *dots, struct linear_scratch *s) {
+    bool half = l->precision == BERT_F16;
+    size_t size = half ? sizeof(uint16_t) : sizeof(float);
+    const char *w = (const char *)l->weight + o * l->in * size;
+    struct block b = {.x_stride = x_stride,
+                      .w_stride = half ? BLOCK_INPUTS : l->in,
+                      .dots = dots,
+                      .dots_stride = 16,
+                      .carry = s->carry,
+                      .ahead_stride = l->in * size,
+                      .ahead_size = size};
+    for (size_t k = 0; k < l->in; k += BLOCK_INPUTS) {
+        size_t left = l->in - k;
+        b.n = left < BLOCK_INPUTS ? left : BLOCK_INPUTS;
+        b.first = k == 0;
+        b.last = b.n == left;
+        b.x = x + k;
+        b.w = half ? s->wide[0] : (const float *)l->weight + o * l->in + k;
+        b.ahead = b.last ? w + outputs * l->in * size : w + (k + BLOCK_INPUTS) * size;
+        if (half)
+            widen(s->wide, (const uint16_t *)l->weight + o * l->in + k, l->in, outputs, b.n);
+        block_run(&b, rows, outputs);
+    }
+}
+
+/* Rows that go together: as many as half of L2 holds, in equal shares. */
+static size_t rows_together(size_t rows, size_t in) {
+    size_t most = cpu_features()->l2_bytes / 2 / (in * sizeof(float));
+    most = most > BLOCK_ROWS ? BLOCK_ROWS : most < 24 ? 24 : most;
+    size_t shares = (rows + most - 1) / most;
+    size_t share = shares ? (rows + shares - 1) / shares : 0;
+    return (share + TILE_ROWS - 1) / TILE_ROWS * TILE_ROWS;
+}
+
+static void linear_float(const struct linear_job *job, size_t begin, size_t end) {
+    const struct linear *l = job->linear;
+    struct linear_scratch scratch;
+    size_t together = rows_together(job->rows, l->in);
+    for (size_t first = 0; first < job->rows; first += together) {
+        size_t rows = job->rows - first < together ? job->rows - first : together;
+        const float *x = job->x + first * job->x_stride;
+        for (size_t o = begin; o < end; o += 16) {
+            size_t n = end - o < 16 ? end - o : 16;
+            linear_block(l, x, job->x_stride, rows, o, n < 8 ? n : 8, scratch.dots[0],
+                         &scratch);
+            if (n > 8)
+                linear_block(l, x, job->x_stride, rows, o + 8, n - 8, scratch.dots[0] + 8,
+                             &scratch);
+            v16 bias = v_load_upto(l->bias + o, n);
+            for (size_t r = 0; r < rows; r++)
+                v_finish(job, first + r, o, n, v_add(v_load_upto(scratch.dots[r], n), bias));
+        }
+    }
+}
+
+void ISA(linear_f32)(const struct linear_job *job, size_t begin, size_t end) {
+    linear_float(job, begin, end);
+}
+
+void ISA(linear_f16)(const struct linear_job *job, size_t begin, size_t end) {
+    linear_float(job, begin, end);
+}
+
+#endif
