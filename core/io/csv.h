@@ -19,10 +19,13 @@ struct csv {
     struct csv_cell *cells;
     size_t count, capacity;
     struct buffer values;
-    size_t size;       /* bytes of the row */
+    size_t size;       /* bytes of the row; on CSV_BROKEN, up to the bad byte */
     size_t terminator; /* bytes of the line end behind it: 0, 1 or 2 */
-    size_t open;       /* on CSV_OPEN, CSV_BROKEN: where the cell began, in the window */
-    void *parser;      /* the library's state */
+    size_t begin;      /* where the cell in hand began: the bad one */
+    size_t fed;        /* bytes of the row that the parser has had */
+    bool quoted, closing, cell_done, row_done;
+    char delimiter;
+    void *parser; /* the library's state */
 };
 
 enum csv_state {
@@ -34,15 +37,18 @@ enum csv_state {
 };
 
 /* delimiter: any byte but quote, CR and LF. */
-enum bert_status csv_init(struct csv *csv, char delimiter, struct bert_error *error);
-void csv_release(struct csv *csv);
+enum bert_status csv_open(struct csv *csv, char delimiter, struct bert_error *error);
+void csv_close(struct csv *csv);
 
 /* Looks for one row at the start of the window; last: nothing will follow it. After
  * CSV_MORE, call again with a longer window that starts at the same byte: it goes on where
- * it was. After CSV_OPEN and CSV_BROKEN cells holds those before the bad one. */
+ * it was; after anything else the next call is for a new row. After CSV_OPEN and
+ * CSV_BROKEN cells holds those before the bad one. */
 enum csv_state csv_row(struct csv *csv, struct span window, bool last);
-/* Forgets a row begun, so that the next call starts afresh. */
+/* Gives up a row begun: the next call is for a new one. cells and begin stay. */
 void csv_restart(struct csv *csv);
+/* Whether the row begun is inside quotes. */
+bool csv_inside_quotes(const struct csv *csv);
 
 /* A cell, quoted only where it holds the delimiter, a quote, CR or LF. */
 void csv_put_cell(struct buffer *out, const char *bytes, size_t size, char delimiter);

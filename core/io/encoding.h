@@ -34,4 +34,7 @@ void decoder_free(struct decoder *decoder);
 size_t decoder_run(struct decoder *decoder, const char *bytes, size_t size, bool last,
                    struct buffer *out);
 
+/* Appends bytes with U+FFFD in place of each part that is not UTF-8. */
+void encoding_repair(struct buffer *out, const char *bytes, size_t size);
+
 #endif

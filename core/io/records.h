@@ -40,8 +40,8 @@ struct record {
     enum bert_status status; /* BERT_OK or BERT_RECORD */
     const char *error;       /* why */
 
-    struct buffer memory; /* what the spans point into */
-    size_t capacity;
+    struct buffer memory, message; /* what the spans and error point into */
+    size_t capacity;               /* of cells */
 };
 void record_release(struct record *record);
 
@@ -58,7 +58,8 @@ struct records_options { /* all zero: text, UTF-8 or GB18030 as found */
 };
 
 /* Opens the inputs (none: standard input; "-" too) and reads the header. Other files must
- * have the header of the first. Fails with BERT_IO, BERT_USAGE. The options are copied. */
+ * have the header of the first. Fails with BERT_IO, BERT_USAGE. The options are copied, the
+ * paths are not. */
 enum bert_status records_open(struct records **records, const char *const *paths,
                               size_t count, const struct records_options *options,
                               struct bert_error *error);
@@ -100,7 +101,8 @@ enum bert_status records_next(struct records *records, struct record *record, bo
 struct records_progress {
     uint64_t taken, size; /* bytes read of all inputs; size 0: unknown */
     bool stopped;         /* source_options.stop_fd ended it */
-    enum encoding encoding;
+    bool empty;           /* not even a header, where there should be one */
+    enum encoding encoding; /* as decided for the file in hand; ENCODING_AUTO: all ASCII */
 };
 void records_progress(const struct records *records, struct records_progress *progress);
 

@@ -30,9 +30,13 @@ enum bert_status sink_sync(struct sink *sink, struct bert_error *error);
 /* Cuts NAME.part to size bytes and writes on from there; BERT_IO when it is shorter. */
 enum bert_status sink_cut(struct sink *sink, uint64_t size, struct bert_error *error);
 
-/* Ends and frees. keep_part false: flush, sync and rename NAME.part to NAME. keep_part true:
- * flush, and leave NAME.part to be resumed. */
-enum bert_status sink_close(struct sink *sink, bool keep_part, struct bert_error *error);
+enum sink_end {
+    SINK_COMMIT, /* flush, sync, rename NAME.part to NAME */
+    SINK_KEEP,   /* flush, and leave NAME.part to be resumed */
+    SINK_DROP    /* remove NAME.part */
+};
+/* Ends and frees; after a failure nothing is renamed. Standard output is not closed. */
+enum bert_status sink_close(struct sink *sink, enum sink_end end, struct bert_error *error);
 
 uint64_t sink_offset(const struct sink *sink); /* bytes written, buffered ones included */
 const char *sink_name(const struct sink *sink);

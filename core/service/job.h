@@ -29,22 +29,25 @@ void job_fail(struct job_answer *answer, const char *why);
 void job_note(struct job_answer *answer, const char *note); /* a remark for the user */
 
 struct job_ops {
-    void *context;
+    void *context; /* the first argument of each */
 
-    /* In the reader's thread, in order: appends the text to be answered, valid UTF-8.
-     * BERT_RECORD fails this record alone. */
+    /* In the reader's thread, in order: appends the text to be answered, valid UTF-8, and
+     * what is read before it (struct bert_text; nothing when left empty). BERT_RECORD fails
+     * this record alone. */
     enum bert_status (*prepare)(void *context, const struct record *record,
-                                struct buffer *text, struct bert_error *error);
+                                struct buffer *text, struct buffer *before,
+                                struct bert_error *error);
 
-    /* In a worker's thread: count texts, as many answers, all empty. It may set the texts'
-     * context. Nothing in an answer may depend on the record or on other texts. A failure
-     * ends the job. session is NULL when the job has no model. */
+    /* In a worker's thread: count texts, as many answers, all empty. Nothing in an answer
+     * may depend on the record or on other texts. A failure ends the job. session is NULL
+     * when the job has no model. */
     enum bert_status (*process)(void *context, struct bert_session *session,
-                                struct bert_text *texts, struct job_answer *const *answers,
+                                const struct bert_text *texts,
+                                struct job_answer *const *answers,
                                 size_t count, struct bert_error *error);
 
     /* In the caller's thread, in order: one record with its answer, or with why it has
-     * none (then answer is empty; why is one line, control bytes escaped). */
+     * none (then answer is empty; why may hold any bytes of the record). */
     void (*write)(void *context, const struct record *record, struct span answer,
                   const char *why, struct sink *sink);
 };
@@ -58,7 +61,6 @@ struct job_options { /* all zero is the default */
     int threads;         /* workers; 0: all usable cores */
     size_t batch_tokens; /* 0: the default */
     bool keep_equal;     /* compute equal texts each time */
-    bool (*stopping)(void *arg); /* asked often: whether to finish what is begun and end */
     /* A failed record, in order; file NULL is standard input. False stops the job. */
     bool (*failed)(void *arg, const char *file, uint64_t line, const char *why);
     void (*note)(void *arg, const char *file, uint64_t line, const char *note);
@@ -74,15 +76,18 @@ struct job_report {
     struct job_state state;
     double seconds;
     double batch_p50, batch_p95; /* seconds of a batch in process */
-    bool stopped;                /* by stopping(), or the input's stop_fd */
+    bool stopped;                /* by job_stop, before the input's end */
 };
 
-/* The job comes before its records, because they tell it when their input has nothing
- * ready: records_options.source.waiting = job_waiting, waiting_arg = the job. */
+/* The job comes before its records: job_watch() sets in their options that they tell the
+ * job when their input has nothing ready, and end when the job does. */
 enum bert_status job_new(struct job **job, const struct job_options *options,
                          struct bert_error *error);
-void job_free(struct job *job);
-void job_waiting(void *job);
+void job_free(struct job *job); /* after the records */
+void job_watch(struct job *job, struct source_options *options);
+/* Finishes what is begun, and ends. Safe in a signal handler, any thread, any number of
+ * times. */
+void job_stop(struct job *job);
 
 /* Runs once. BERT_OK also when records failed (see report); BERT_RECORD when failed() said
  * stop. The report is filled in any case. The sink is flushed whenever nothing is ready to be

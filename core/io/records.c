@@ -1,0 +1,423 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * records.c: opens inputs one after another, knows their columns, and hands out records,
+ * which record_build.c makes from rows. */
+#include "io/records.h"
+
+#include "io/record_build.h"
+#include "io/rowscan.h"
+
+#include <errno.h>
+#include <strings.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct records {
+    struct records_options options;
+    const char *const *paths; /* of files, or the texts themselves */
+    size_t path_count, next;  /* next to open or to hand out */
+    bool texts;
+    struct span memory; /* the only input, when set */
+
+    struct source *source; /* NULL between files */
+    const char *file;      /* its name for messages, NULL: standard input */
+    struct csv csv;
+    struct rowscan scan;
+    struct record_builder builder;
+    struct record header, ahead; /* ahead: the first row, read to know the width */
+    bool has_header, has_ahead, ended, stopped;
+    uint64_t number, taken, size; /* taken: of the files before */
+    enum encoding encoding;
+    char **members; /* of JSONL, asked for */
+};
+
+static const char *const format_names[] = {"text", "csv", "tsv", "jsonl"};
+
+const char *record_format_name(enum record_format format) {
+    return format == FORMAT_UNSET ? "unset" : format_names[format];
+}
+
+enum record_format record_format_of(const char *path, enum record_format fallback) {
+    static const struct {
+        const char *ending;
+        enum record_format format;
+    } known[] = {{".csv", FORMAT_CSV},     {".tsv", FORMAT_TSV},      {".tab", FORMAT_TSV},
+                 {".jsonl", FORMAT_JSONL}, {".ndjson", FORMAT_JSONL}, {".txt", FORMAT_TEXT}};
+    const char *dot = path ? strrchr(path, '.') : NULL;
+    for (size_t i = 0; dot && i < sizeof known / sizeof *known; i++)
+        if (strcasecmp(dot, known[i].ending) == 0)
+            return known[i].format;
+    return fallback;
+}
+
+static bool has_rows(const struct records *records) {
+    return records->options.format == FORMAT_CSV || records->options.format == FORMAT_TSV;
+}
+
+/* ---- Inputs ---------------------------------------------------------------------- */
+
+static enum bert_status open_source(struct records *records, struct bert_error *error) {
+    const struct source_options *options = &records->options.source;
+    enum bert_status status;
+    if (records->memory.data) {
+        records->file = "memory";
+        status = source_open_memory(&records->source, records->memory.data,
+                                    records->memory.size, options, error);
+    } else {
+        const char *path = records->path_count ? records->paths[records->next] : "-";
+        records->file = strcmp(path, "-") == 0 ? NULL : path;
+        status = source_open(&records->source, path, options, error);
+    }
+    records->next++;
+    if (!status)
+        rowscan_start(&records->scan, records->source,
+                      records->options.format == FORMAT_CSV ? &records->csv : NULL,
+                      records->options.limit);
+    return status;
+}
+
+static void close_source(struct records *records) {
+    records->taken += source_taken(records->source);
+    records->stopped = source_stopped(records->source);
+    source_close(records->source);
+    records->source = NULL;
+}
+
+/* The next row of this file as a record; *end when the file has no more. */
+static enum bert_status read_row(struct records *records, struct record *record, bool *end,
+                                 struct bert_error *error) {
+    for (;;) {
+        struct row row;
+        enum row_state state;
+        enum bert_status status = rowscan_next(&records->scan, &row, &state, error);
+        records->encoding = source_encoding(records->source);
+        *end = state == ROW_END;
+        if (status || *end)
+            return status;
+        if (state == ROW_OK && record_is_blank(&records->builder, &row))
+            continue;
+        record->file = records->file;
+        record->end = records->scan.end;
+        record->hash = records->scan.hash;
+        return record_build(&records->builder, record, &row, state, error);
+    }
+}
+
+static bool same_cells(const struct record *a, const struct record *b) {
+    bool same = a->count == b->count;
+    for (size_t i = 0; same && i < a->count; i++)
+        same = span_equal(a->cells[i].value, b->cells[i].value);
+    return same;
+}
+
+/* Reads a file's header, or the first row where there is none. */
+static enum bert_status read_head(struct records *records, struct bert_error *error) {
+    if (!has_rows(records) || (records->options.no_header && records->builder.width))
+        return BERT_OK;
+    bool end, header = !records->options.no_header;
+    struct record other = {0};
+    struct record *head = !header ? &records->ahead
+                          : records->has_header ? &other : &records->header;
+    records->builder.is_header = header;
+    enum bert_status status = read_row(records, head, &end, error);
+    records->builder.is_header = false;
+    const char *name = records->file ? records->file : "standard input";
+    if (!status && !end && header && head->status)
+        status = error_set(error, BERT_USAGE, "%s:%llu: the header: %s", name,
+                           (unsigned long long)head->line, head->error);
+    if (!status && !end && head == &other && !same_cells(head, &records->header))
+        status = error_set(error, BERT_USAGE, "%s: its header is not that of the first file",
+                           name);
+    if (!status && !end) {
+        records->builder.width = head->count;
+        records->has_header = header;
+        records->has_ahead = !header;
+    }
+    record_release(&other);
+    return status;
+}
+
+static enum bert_status next_input(struct records *records, struct bert_error *error) {
+    enum bert_status status = open_source(records, error);
+    return status ? status : read_head(records, error);
+}
+
+/* Files that cannot be read are better known before hours of work than after. */
+static enum bert_status check_paths(struct records *records, struct bert_error *error) {
+    bool known = true;
+    struct stat about;
+    for (size_t i = 0; i < records->path_count; i++) {
+        const char *path = records->paths[i];
+        bool standard = strcmp(path, "-") == 0;
+        if ((standard ? fstat(STDIN_FILENO, &about) : stat(path, &about)) < 0 ||
+            (!standard && access(path, R_OK) < 0))
+            return error_set(error, BERT_IO, "%s: %s", path, strerror(errno));
+        if (S_ISDIR(about.st_mode))
+            return error_set(error, BERT_IO, "%s: %s", path, strerror(EISDIR));
+        known = known && S_ISREG(about.st_mode);
+        records->size += (uint64_t)about.st_size;
+    }
+    if (!records->path_count && fstat(STDIN_FILENO, &about) == 0) {
+        known = S_ISREG(about.st_mode);
+        records->size = (uint64_t)about.st_size;
+    }
+    if (!known)
+        records->size = 0;
+    return BERT_OK;
+}
+
+static enum bert_status records_new(struct records **out, const struct records_options *options,
+                                    struct bert_error *error) {
+    struct records *records = calloc(1, sizeof *records);
+    if (!records)
+        return error_memory(error);
+    if (options)
+        records->options = *options;
+    struct records_options *set = &records->options;
+    set->format = set->format == FORMAT_UNSET ? FORMAT_TEXT : set->format;
+    set->delimiter = set->delimiter ? set->delimiter : ',';
+    set->limit = set->limit ? set->limit : RECORD_LIMIT;
+    records->scan.hash = HASH_SEED;
+    records->builder = (struct record_builder){
+        .format = set->format, .csv = &records->csv, .delimiter = set->delimiter,
+        .repair = set->replace_invalid, .limit = set->limit, .no_header = set->no_header};
+    *out = records;
+    if (set->format != FORMAT_CSV)
+        return BERT_OK;
+    enum bert_status status = csv_open(&records->csv, set->delimiter, error);
+    if (status)
+        records_close(records);
+    return status;
+}
+
+/* Opens the first input; the structure is the caller's only when that succeeded. */
+static enum bert_status begin(struct records **out, struct records *records,
+                              enum bert_status status, struct bert_error *error) {
+    if (!status)
+        status = next_input(records, error);
+    if (status)
+        records_close(records);
+    else
+        *out = records;
+    return status;
+}
+
+enum bert_status records_open(struct records **out, const char *const *paths, size_t count,
+                              const struct records_options *options,
+                              struct bert_error *error) {
+    struct records *records;
+    enum bert_status status = records_new(&records, options, error);
+    if (status)
+        return status;
+    records->paths = paths;
+    records->path_count = count;
+    return begin(out, records, check_paths(records, error), error);
+}
+
+enum bert_status records_open_memory(struct records **out, const char *bytes, size_t size,
+                                     const struct records_options *options,
+                                     struct bert_error *error) {
+    struct records *records;
+    enum bert_status status = records_new(&records, options, error);
+    if (status)
+        return status;
+    records->memory = (struct span){bytes ? bytes : "", size};
+    records->size = size;
+    return begin(out, records, BERT_OK, error);
+}
+
+enum bert_status records_open_texts(struct records **out, const char *const *texts,
+                                    size_t count, const struct records_options *options,
+                                    struct bert_error *error) {
+    struct records_options plain = {0};
+    if (options)
+        plain = *options;
+    plain.format = FORMAT_TEXT;
+    enum bert_status status = records_new(out, &plain, error);
+    if (status)
+        return status;
+    (*out)->paths = texts;
+    (*out)->path_count = count;
+    (*out)->texts = true;
+    return BERT_OK;
+}
+
+void records_close(struct records *records) {
+    if (!records)
+        return;
+    source_close(records->source);
+    csv_close(&records->csv);
+    record_release(&records->header);
+    record_release(&records->ahead);
+    buffer_release(&records->builder.scratch);
+    for (size_t i = 0; i < records->builder.member_count; i++)
+        free(records->members[i]);
+    free(records->members);
+    free(records);
+}
+
+/* ---- Columns --------------------------------------------------------------------- */
+
+enum record_format records_format(const struct records *records) {
+    return records->options.format;
+}
+
+const struct record *records_header(const struct records *records) {
+    return records->has_header ? &records->header : NULL;
+}
+
+size_t records_width(const struct records *records) {
+    return records->builder.width;
+}
+
+/* Names the columns that there are. */
+static enum bert_status no_column(const struct records *records, const char *what,
+                                  struct bert_error *error) {
+    struct buffer names = {0};
+    for (size_t i = 0; i < records->builder.width && names.size < 300; i++) {
+        buffer_add_text(&names, i ? ", " : "");
+        if (records->has_header)
+            buffer_add(&names, records->header.cells[i].value.data,
+                       records->header.cells[i].value.size);
+        else
+            buffer_printf(&names, "%zu", i + 1);
+    }
+    const char *text = buffer_text(&names);
+    enum bert_status status = error_set(error, BERT_USAGE, "%s; the columns are: %s", what,
+                                        text ? text : "");
+    buffer_release(&names);
+    return status;
+}
+
+static enum bert_status ask_member(struct records *records, struct span name, size_t *cell,
+                                   struct bert_error *error) {
+    size_t count = records->builder.member_count;
+    for (size_t i = 0; i < count; i++) {
+        if (span_equal(name, span_of(records->members[i]))) {
+            *cell = i;
+            return BERT_OK;
+        }
+    }
+    char **members = realloc(records->members, (count + 1) * sizeof *members);
+    if (!members)
+        return error_memory(error);
+    records->members = members;
+    records->builder.members = members;
+    members[count] = strndup(name.data, name.size);
+    if (!members[count])
+        return error_memory(error);
+    records->builder.member_count = count + 1;
+    *cell = count;
+    return BERT_OK;
+}
+
+enum bert_status records_column(struct records *records, struct span name, size_t *cell,
+                                struct bert_error *error) {
+    *cell = 0;
+    if (records->options.format == FORMAT_JSONL)
+        return ask_member(records, name, cell, error);
+    if (records->options.format == FORMAT_TEXT && span_equal(name, span_of("text")))
+        return BERT_OK;
+    if (has_rows(records) && !records->builder.width)
+        return BERT_OK; /* an empty input, of which nothing will be asked */
+    size_t found = 0;
+    for (size_t i = 0; i < records->builder.width; i++) {
+        char digits[24];
+        snprintf(digits, sizeof digits, "%zu", i + 1);
+        struct span have =
+            records->has_header ? records->header.cells[i].value : span_of(digits);
+        if (!span_equal(name, have))
+            continue;
+        *cell = i;
+        found++;
+    }
+    if (found == 1)
+        return BERT_OK;
+    char what[200];
+    snprintf(what, sizeof what, found ? "more than one column is called '%.*s'"
+                                      : "no column is called '%.*s'",
+             (int)(name.size < 100 ? name.size : 100), name.data);
+    return records->options.format == FORMAT_TEXT
+               ? error_set(error, BERT_USAGE, "%s; lines of text have one column: text", what)
+               : no_column(records, what, error);
+}
+
+enum bert_status records_column_number(struct records *records, size_t number, size_t *cell,
+                                       struct bert_error *error) {
+    *cell = number - 1;
+    if (!has_rows(records))
+        return error_set(error, BERT_USAGE, "columns have numbers in CSV and TSV only");
+    if (!records->builder.width || (number > 0 && number <= records->builder.width))
+        return BERT_OK;
+    char what[64];
+    snprintf(what, sizeof what, "no column %zu: there are %zu", number,
+             records->builder.width);
+    return no_column(records, what, error);
+}
+
+enum bert_status records_text_column(struct records *records, size_t *cell,
+                                     struct bert_error *error) {
+    *cell = 0;
+    if (!has_rows(records))
+        return records_column(records, span_of("text"), cell, error);
+    if (records->builder.width <= 1)
+        return BERT_OK;
+    if (records->has_header && records_column(records, span_of("text"), cell, NULL) == 0)
+        return BERT_OK;
+    return no_column(records, "no column is called 'text': choose one with -c", error);
+}
+
+/* ---- Records --------------------------------------------------------------------- */
+
+static enum bert_status next_text(struct records *records, struct record *record, bool *end,
+                                  struct bert_error *error) {
+    *end = records->next == records->path_count;
+    if (*end)
+        return BERT_OK;
+    struct row row = {.text = span_of(records->paths[records->next++]),
+                      .terminator = span_of("\n"), .line = records->number + 1};
+    record->file = "operand";
+    record->number = ++records->number;
+    return record_build(&records->builder, record, &row, ROW_OK, error);
+}
+
+enum bert_status records_next(struct records *records, struct record *record, bool *end,
+                              struct bert_error *error) {
+    if (records->texts)
+        return next_text(records, record, end, error);
+    if (records->has_ahead) {
+        struct record swap = *record;
+        *record = records->ahead;
+        records->ahead = swap;
+        records->has_ahead = *end = false;
+        record->number = ++records->number;
+        return BERT_OK;
+    }
+    while (records->source || (records->next < records->path_count && !records->stopped)) {
+        enum bert_status status = records->source ? BERT_OK : next_input(records, error);
+        if (status)
+            return status;
+        if (records->has_ahead) /* the first file that holds a row at all */
+            return records_next(records, record, end, error);
+        status = read_row(records, record, end, error);
+        if (status)
+            return status;
+        if (!*end) {
+            record->number = ++records->number;
+            return BERT_OK;
+        }
+        close_source(records);
+    }
+    records->ended = *end = true;
+    return BERT_OK;
+}
+
+void records_progress(const struct records *records, struct records_progress *progress) {
+    const struct source *source = records->source;
+    *progress = (struct records_progress){
+        .taken = records->taken + (source ? source_taken(source) : 0),
+        .size = records->size,
+        .stopped = records->stopped || (source && source_stopped(source)),
+        .empty = records->ended && has_rows(records) && !records->builder.width,
+        .encoding = records->encoding};
+}
