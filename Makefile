@@ -96,18 +96,22 @@ $(B)/generated/flags: FORCE
 $(B)/generated/build_info.h: FORCE
 	$(call keep,'#define BERT_VERSION "$(VERSION)"' '#define BERT_PREFIX "$(prefix)"' \
 	    '#define BERT_COMPILER "$(shell $(CC) --version | head -1 | tr -dc 'A-Za-z0-9 .+~()-')"')
-$(B)/cmd/common_options.o: $(B)/generated/build_info.h
+$(B)/cmd/common_options.o $(B)/cmd/bert-serve.o: $(B)/generated/build_info.h
 
 $(B)/%.o: %.c $(B)/generated/flags | $(if $(filter portable,$(MAKECMDGOALS)),,$(B)/generated/packages)
 	@mkdir -p $(@D)
 	$(say) CC $<
 	$(quiet)$(CC) $(required) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c $< -o $@
 
-# The built-in vocabulary, as the bytes of a C array.
+# Files that are built in, as the bytes of a C array.
 $(B)/generated/vocabulary_zh.h: data/vocab/bert-base-chinese-vocab.txt
+$(B)/core/model/tokenizer_files.o: $(B)/generated/vocabulary_zh.h
+$(B)/generated/page_html.h: data/page/index.html
+$(B)/generated/openapi_yaml.h: data/openapi.yaml
+$(B)/core/service/page.o: $(B)/generated/page_html.h $(B)/generated/openapi_yaml.h
+$(B)/generated/vocabulary_zh.h $(B)/generated/page_html.h $(B)/generated/openapi_yaml.h:
 	@mkdir -p $(@D)
 	od -An -v -tu1 $< | sed 's/ *\([0-9][0-9]*\)/\1,/g' > $@
-$(B)/core/model/tokenizer_files.o: $(B)/generated/vocabulary_zh.h
 
 $(B)/libbert.a: $(core_obj)
 $(B)/libcmd.a: $(cmd_obj)

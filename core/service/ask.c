@@ -41,6 +41,24 @@ static enum bert_status add_word(struct ask *ask, const char *name, const struct
     return BERT_OK;
 }
 
+static enum bert_status too_many_words(const char *name, struct bert_error *error) {
+    return error_set(error, BERT_RECORD, "\"%s\" must hold 1 to %d words", name,
+                     ASK_MOST_WORDS);
+}
+
+/* At least as many as there are: every separator that a list may have counts. */
+static size_t count_words(struct span list) {
+    static const char *const separators[] = {",", ";", "，", "、", "；"};
+    size_t count = 1;
+    for (size_t i = 0; i < list.size; i++) {
+        for (size_t s = 0; s < sizeof separators / sizeof *separators; s++) {
+            size_t size = strlen(separators[s]);
+            count += list.size - i >= size && !memcmp(list.data + i, separators[s], size);
+        }
+    }
+    return count;
+}
+
 /* "满意,一般" or ["满意","一般"]. */
 static enum bert_status read_words(struct ask *ask, const char *name,
                                    const struct json *value, bool may_be_text,
@@ -52,16 +70,17 @@ static enum bert_status read_words(struct ask *ask, const char *name,
         if (text.size == 0)
             return error_set(error, BERT_RECORD, "\"%s\" is empty", name);
         buffer_add(&ask->words, text.data, text.size);
-        return BERT_OK;
+        ask->word_count = count_words(text);
+        return ask->word_count <= ASK_MOST_WORDS ? BERT_OK : too_many_words(name, error);
     }
     if (json_kind(value) != JSON_KIND_LIST)
         return wrong_type(name, may_be_text ? "a text or a list of texts" : "a list of texts",
                           value, error);
     size_t count = json_count(value);
     if (count == 0 || count > ASK_MOST_WORDS)
-        return error_set(error, BERT_RECORD, "\"%s\" must hold 1 to %d words", name,
-                         ASK_MOST_WORDS);
+        return too_many_words(name, error);
     ask->word_lines = true;
+    ask->word_count = count;
     for (size_t i = 0; i < count; i++) {
         enum bert_status status = add_word(ask, name, json_item(value, i), error);
         if (status != BERT_OK)

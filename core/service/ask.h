@@ -17,7 +17,7 @@ enum ask_shape {
 enum {
     ASK_MOST_TEXTS = 128,
     ASK_MOST_K = 1000,
-    ASK_MOST_WORDS = 10000,
+    ASK_MOST_WORDS = 1000,
     ASK_DEFAULT_K = 5,
 };
 
@@ -28,6 +28,7 @@ struct ask {
     int k;                /* 0: the whole list of words */
     struct buffer words;  /* as bert_words_new takes them; empty: none */
     bool word_lines;      /* one a line */
+    size_t word_count;
     bool targets;         /* words are Hugging Face's targets: one token each */
     bool refuse_long;     /* a text beyond the model's limit is an error, not cut */
     struct json *document; /* what the texts lead into */

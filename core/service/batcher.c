@@ -340,15 +340,38 @@ enum bert_status batcher_new(struct batcher **batcher, const struct batcher_opti
     return BERT_OK;
 }
 
+static void end_waiting(struct batcher *batcher) {
+    struct ticket *waiting[LANES];
+    struct bert_error error;
+    pthread_mutex_lock(&batcher->lock);
+    batcher->ending = true;
+    for (int i = 0; i < LANES; i++) {
+        waiting[i] = batcher->lanes[i].first;
+        batcher->lanes[i] =
+            (struct lane){NULL, &batcher->lanes[i].first, 0, batcher->lanes[i].room};
+    }
+    pthread_cond_broadcast(&batcher->wake);
+    pthread_mutex_unlock(&batcher->lock);
+    error_set(&error, BERT_IO, "the server is shutting down");
+    for (int i = 0; i < LANES; i++) {
+        for (struct ticket *ticket = waiting[i], *next; ticket; ticket = next) {
+            next = ticket->next;
+            ticket->done(ticket, NULL, &error, NULL, NULL);
+        }
+    }
+}
+
+void batcher_stop(struct batcher *batcher) {
+    end_waiting(batcher);
+    for (int i = 0; i < batcher->started; i++)
+        pthread_join(batcher->workers[i].thread, NULL);
+    batcher->started = 0;
+}
+
 void batcher_free(struct batcher *batcher) {
     if (!batcher)
         return;
-    pthread_mutex_lock(&batcher->lock);
-    batcher->ending = true;
-    pthread_cond_broadcast(&batcher->wake);
-    pthread_mutex_unlock(&batcher->lock);
-    for (int i = 0; i < batcher->started; i++)
-        pthread_join(batcher->workers[i].thread, NULL);
+    batcher_stop(batcher);
     close_wide(batcher);
     served_model_drop(batcher->model);
     pthread_mutex_destroy(&batcher->lock);
@@ -376,25 +399,6 @@ bool batcher_submit(struct batcher *batcher, struct ticket *const *tickets, size
         pthread_cond_signal(&batcher->wake); /* who takes some wakes the next */
     pthread_mutex_unlock(&batcher->lock);
     return fits;
-}
-
-void batcher_cancel(struct batcher *batcher) {
-    pthread_mutex_lock(&batcher->lock);
-    struct ticket *waiting[LANES];
-    for (int i = 0; i < LANES; i++) {
-        waiting[i] = batcher->lanes[i].first;
-        batcher->lanes[i] =
-            (struct lane){NULL, &batcher->lanes[i].first, 0, batcher->lanes[i].room};
-    }
-    pthread_mutex_unlock(&batcher->lock);
-    struct bert_error error;
-    error_set(&error, BERT_IO, "the server is shutting down");
-    for (int i = 0; i < LANES; i++) {
-        for (struct ticket *ticket = waiting[i], *next; ticket; ticket = next) {
-            next = ticket->next;
-            ticket->done(ticket, NULL, &error, NULL, NULL);
-        }
-    }
 }
 
 size_t batcher_waiting(struct batcher *batcher) {

@@ -53,18 +53,18 @@ struct batcher_options {
 
 enum bert_status batcher_new(struct batcher **batcher, const struct batcher_options *options,
                              struct bert_error *error);
-/* Answers what waits, then ends. */
+/* Ends what waits with an error, finishes what is being computed, and takes nothing more:
+ * when it returns, all tickets are done. */
+void batcher_stop(struct batcher *batcher);
 void batcher_free(struct batcher *batcher);
 
 /* From now on this model, which gains a user, answers; before the first, nothing may be
  * submitted. */
 void batcher_set_model(struct batcher *batcher, struct served_model *model);
 
-/* All of them or, where they find no room, none: false. They are of one lane. */
+/* All of them or, where they find no room or it was stopped, none: false. They are of one
+ * lane. */
 bool batcher_submit(struct batcher *batcher, struct ticket *const *tickets, size_t count);
-
-/* Ends what waits with an error; what is being computed goes on. */
-void batcher_cancel(struct batcher *batcher);
 
 size_t batcher_waiting(struct batcher *batcher);
 

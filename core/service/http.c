@@ -10,6 +10,7 @@
 #include <netinet/in.h>
 #include <poll.h>
 #include <stdatomic.h>
+#include <strings.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -266,6 +267,25 @@ void http_free(struct http_server *server) {
 
 const char *http_header(struct http_call *call, const char *name) {
     return MHD_lookup_connection_value(exchange_of(call)->connection, MHD_HEADER_KIND, name);
+}
+
+struct header_count {
+    const char *name;
+    size_t count;
+};
+
+static enum MHD_Result count_header(void *arg, enum MHD_ValueKind kind, const char *name,
+                                    const char *value) {
+    struct header_count *counted = arg;
+    counted->count += strcasecmp(name, counted->name) == 0;
+    return MHD_YES;
+}
+
+size_t http_header_count(struct http_call *call, const char *name) {
+    struct header_count counted = {name, 0};
+    MHD_get_connection_values(exchange_of(call)->connection, MHD_HEADER_KIND, count_header,
+                              &counted);
+    return counted.count;
 }
 
 void http_add_header(struct http_call *call, const char *name, const char *value) {

@@ -62,6 +62,7 @@ void http_free(struct http_server *server);
 
 /* A request header's value, or NULL; where it stands twice, the first. */
 const char *http_header(struct http_call *call, const char *name);
+size_t http_header_count(struct http_call *call, const char *name);
 
 /* Adds a header to the answer to come; name is static, value is copied. */
 void http_add_header(struct http_call *call, const char *name, const char *value);

@@ -1,23 +1,20 @@
 /* SPDX-License-Identifier: MIT
  *
- * served_model.c: sessions must be freed before their user drops the model. */
+ * served_model.c: the front session is opened here, while the old model still answers, so
+ * that the thread which reads requests never waits for memory. */
 #include "service/served_model.h"
 
 #include <string.h>
 
 static enum bert_status find_mask_id(struct served_model *served, struct bert_error *error) {
     static const char mask[] = "[MASK]";
-    struct bert_session *session;
     struct bert_tokens tokens;
-    enum bert_status status = bert_session_new(&session, served->model, 1, error);
-    if (status != BERT_OK)
-        return status;
-    status = bert_tokenize(session, mask, sizeof mask - 1, 0, &tokens, error);
-    if (status == BERT_OK && tokens.count == 1)
-        served->mask_id = tokens.ids[0];
-    else if (status == BERT_OK)
+    enum bert_status status =
+        bert_tokenize(served->front, mask, sizeof mask - 1, 0, &tokens, error);
+    if (status == BERT_OK && tokens.count != 1)
         status = error_set(error, BERT_MODEL, "the vocabulary has no [MASK]");
-    bert_session_free(session);
+    if (status == BERT_OK)
+        served->mask_id = tokens.ids[0];
     return status;
 }
 
@@ -33,7 +30,11 @@ enum bert_status served_model_new(struct served_model **served, struct bert_mode
     made->generation = atomic_fetch_add(&generations, 1) + 1;
     atomic_init(&made->users, 1);
     bert_model_info(model, &made->info);
-    enum bert_status status = find_mask_id(made, error);
+    enum bert_status status = bert_session_new(&made->front, model, 1, error);
+    if (status == BERT_OK)
+        status = find_mask_id(made, error);
+    else
+        made->front = NULL;
     if (status != BERT_OK)
         served_model_drop(made);
     else
@@ -49,6 +50,7 @@ struct served_model *served_model_use(struct served_model *served) {
 void served_model_drop(struct served_model *served) {
     if (!served || atomic_fetch_sub(&served->users, 1) != 1)
         return;
+    bert_session_free(served->front);
     bert_close(served->model);
     free(served);
 }

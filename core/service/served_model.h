@@ -14,6 +14,7 @@ struct served_model {
     struct bert_info info;
     uint64_t generation; /* differs between any two models of this process */
     int32_t mask_id;
+    struct bert_session *front; /* for the one thread that reads requests */
     atomic_int users;
 };
 
