@@ -79,7 +79,7 @@ static int compare_known(const void *a, const void *b) {
 }
 
 /* Sorts the known tensors; a part twice is a file that means two things. */
-static enum bert_status build_index(struct checkpoint *checkpoint, struct bert_error *error) {
+enum bert_status checkpoint_index(struct checkpoint *checkpoint, struct bert_error *error) {
     checkpoint->index = malloc((checkpoint->count + 1) * sizeof *checkpoint->index);
     if (!checkpoint->index)
         return error_memory(error);
@@ -203,7 +203,7 @@ enum bert_status checkpoint_open(struct checkpoint *checkpoint, const char *path
     enum bert_status status = path_is_folder(path) ? read_folder(checkpoint, path, error)
                                                    : read_path(checkpoint, path, error);
     if (status == BERT_OK)
-        status = build_index(checkpoint, error);
+        status = checkpoint_index(checkpoint, error);
     if (status != BERT_OK)
         checkpoint_close(checkpoint);
     return status;

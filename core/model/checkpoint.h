@@ -46,6 +46,9 @@ enum bert_status checkpoint_map(struct checkpoint *checkpoint, const char *path,
  * checked by the reader: all of its extent lies in the file. */
 enum bert_status checkpoint_add(struct checkpoint *checkpoint, struct span name,
                                 struct tensor tensor, struct bert_error *error);
+/* Ends the adding: builds the table that checkpoint_find reads. BERT_MODEL when two tensors
+ * are the same part. */
+enum bert_status checkpoint_index(struct checkpoint *checkpoint, struct bert_error *error);
 void *checkpoint_alloc(struct checkpoint *checkpoint, size_t size); /* zeroed */
 /* "FILE: it is a Git LFS pointer..." when these bytes begin one. */
 enum bert_status checkpoint_refuse_pointer(const struct mapping *mapping, const char *path,

@@ -119,6 +119,14 @@ void names_format(struct slot slot, char name[NAME_SIZE]) {
         snprintf(name, NAME_SIZE, "%s%d.%s", layer_prefix, slot.layer, parts[slot.part]);
 }
 
+void names_field(struct slot weight, const char *field, char name[NAME_SIZE]) {
+    names_format(weight, name);
+    if (weight.part == PART_QUERY_WEIGHT)
+        replace_end(name, ".query.weight", ".query_key_value.weight");
+    size_t base = strlen(name) - strlen("weight");
+    snprintf(name + base, NAME_SIZE - base, "%s", field);
+}
+
 int names_compare(struct slot a, struct slot b) {
     if (a.layer != b.layer)
         return a.layer < b.layer ? -1 : 1;

@@ -102,9 +102,9 @@ static enum bert_status check_cover(struct extent *extents, size_t count, uint64
 
 static enum bert_status read_tensors(struct checkpoint *checkpoint,
                                      const struct safetensors_header *header,
-                                     const struct mapping *mapping, const char *path,
-                                     struct extent *extents, struct bert_error *error) {
-    uint64_t size = mapping->size - header->data;
+                                     const unsigned char *data, size_t size,
+                                     const char *path, struct extent *extents,
+                                     struct bert_error *error) {
     size_t count = 0;
     struct json_pair pair = {0};
     while (json_next(header->json, &pair)) {
@@ -122,12 +122,25 @@ static enum bert_status read_tensors(struct checkpoint *checkpoint,
                              pair.name.data, (unsigned long long)extent->end,
                              (unsigned long long)size);
         count++;
-        tensor.data = mapping->data + header->data + extent->begin;
+        tensor.data = data + extent->begin;
         status = checkpoint_add(checkpoint, pair.name, tensor, error);
         if (status != BERT_OK)
             return status;
     }
     return check_cover(extents, count, size, path, error);
+}
+
+enum bert_status safetensors_add(struct checkpoint *checkpoint,
+                                 const struct safetensors_header *header, const void *bytes,
+                                 size_t size, const char *path, struct bert_error *error) {
+    struct extent *extents = calloc(json_count(header->json) + 1, sizeof *extents);
+    if (!extents)
+        return error_memory(error);
+    const unsigned char *data = (const unsigned char *)bytes + header->data;
+    enum bert_status status = read_tensors(checkpoint, header, data, size - header->data, path,
+                                           extents, error);
+    free(extents);
+    return status;
 }
 
 enum bert_status safetensors_read(struct checkpoint *checkpoint, const char *path,
@@ -141,10 +154,7 @@ enum bert_status safetensors_read(struct checkpoint *checkpoint, const char *pat
         status = safetensors_header(&header, mapping.data, mapping.size, path, error);
     if (status != BERT_OK)
         return status;
-    struct extent *extents = calloc(json_count(header.json) + 1, sizeof *extents);
-    status = extents ? read_tensors(checkpoint, &header, &mapping, path, extents, error)
-                     : error_memory(error);
-    free(extents);
+    status = safetensors_add(checkpoint, &header, mapping.data, mapping.size, path, error);
     json_free(header.json);
     return status;
 }

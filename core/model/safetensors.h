@@ -26,6 +26,10 @@ struct safetensors_header {
     struct json *json; /* free with json_free */
     size_t data;       /* offset of the data in the file */
 };
+/* Adds the tensors of a whole file in memory, which stays the caller's. */
+enum bert_status safetensors_add(struct checkpoint *checkpoint,
+                                 const struct safetensors_header *header, const void *bytes,
+                                 size_t size, const char *path, struct bert_error *error);
 /* Checks size and JSON of the header. */
 enum bert_status safetensors_header(struct safetensors_header *header, const void *bytes,
                                     size_t size, const char *path,

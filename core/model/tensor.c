@@ -118,6 +118,10 @@ void tensor_row(const struct tensor *tensor, const unsigned char *data, size_t r
         data += row * tensor->stride[0] * size;
     switch (tensor->element) {
     case ELEMENT_F32:
+        if (step == sizeof *out) { /* as everywhere, floats of memory are little-endian */
+            memcpy(out, data, columns * sizeof *out);
+            break;
+        }
         for (size_t i = 0; i < columns; i++)
             out[i] = float_at(data + i * step);
         break;
