@@ -229,11 +229,11 @@ static size_t find_letter(const struct cli *cli, int letter) {
 
 static void complain(struct cli *cli, int what, char **argv) {
     const char *word = argv[optind - 1];
-    if (optopt >= FIRST_LONG)
+    if (what == ':')
+        cli_usage(cli, "option '%s' needs an argument", word);
+    else if (optopt >= FIRST_LONG)
         cli_usage(cli, "option '--%s' takes no argument",
                   cli->states[optopt - FIRST_LONG].option->name);
-    else if (what == ':')
-        cli_usage(cli, "option '%s' needs an argument", word);
     else if (optopt != 0)
         cli_usage(cli, "unknown option '-%c'", optopt);
     else {
@@ -374,7 +374,8 @@ void cli_show_config(const struct cli *cli) {
     for (const struct cli_state *state = cli->states; state->option->kind != CLI_END;
          state++) {
         const struct cli_option *option = state->option;
-        if (option->kind == CLI_GROUP || option->flags & CLI_NO_CONFIG)
+        if (option->kind == CLI_GROUP || option->kind == CLI_HELP ||
+            option->kind == CLI_DUMP || option->flags & CLI_NO_CONFIG)
             continue;
         printf(has_value(state) ? "%s: " : "# %s:", option->name);
         if (has_value(state))

@@ -187,8 +187,9 @@ static enum bert_status take_file(struct reader *reader) {
             status = fail_here(reader, event.start_mark, "a second document");
         else if (type == YAML_MAPPING_START_EVENT && !is_marked(&event))
             status = take_mapping(reader);
-        else if (type == YAML_SCALAR_EVENT || type == YAML_SEQUENCE_START_EVENT ||
-                 type == YAML_MAPPING_START_EVENT || type == YAML_ALIAS_EVENT)
+        else if ((type == YAML_SCALAR_EVENT && event.data.scalar.length > 0) ||
+                 type == YAML_SEQUENCE_START_EVENT || type == YAML_MAPPING_START_EVENT ||
+                 type == YAML_ALIAS_EVENT)
             status = fail_here(reader, event.start_mark, "expected lines of KEY: VALUE");
         yaml_event_delete(&event);
         if (status != BERT_OK || type == YAML_STREAM_END_EVENT)
@@ -216,7 +217,8 @@ static enum bert_status read_bytes(struct reader *reader, const struct mapping *
     if (!yaml_parser_initialize(&reader->parser))
         return error_memory(reader->error);
     yaml_parser_set_encoding(&reader->parser, YAML_UTF8_ENCODING);
-    yaml_parser_set_input_string(&reader->parser, file->data, file->size);
+    size_t bom = file->size >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
+    yaml_parser_set_input_string(&reader->parser, file->data + bom, file->size - bom);
     enum bert_status status = take_file(reader);
     yaml_parser_delete(&reader->parser);
     return status;
