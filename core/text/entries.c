@@ -8,6 +8,12 @@
 
 #include <stdlib.h>
 
+/* Most entries are words of Latin letters: one look settles them. */
+static bool starts_alphanumeric(struct span body) {
+    char c = body.size > 0 ? body.data[0] : '\0';
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+}
+
 static bool all_are(struct span body, bool (*is)(uint32_t codepoint)) {
     size_t length;
     for (size_t at = 0; at < body.size; at += length)
@@ -40,8 +46,10 @@ bool entries_classify(uint64_t *classes[ENTRY_CLASSES], const struct vocab *voca
         is[ENTRY_UNUSED] =
             entry.size == 0 || (!is[ENTRY_SPECIAL] && (is_enclosed(entry, '[', ']') ||
                                                        is_enclosed(entry, '<', '>')));
-        is[ENTRY_HAN] = all_are(body, unicode_is_han);
-        is[ENTRY_PUNCTUATION] = !is[ENTRY_HAN] && all_are(body, normalize_is_symbol);
+        if (!starts_alphanumeric(body)) {
+            is[ENTRY_HAN] = all_are(body, unicode_is_han);
+            is[ENTRY_PUNCTUATION] = !is[ENTRY_HAN] && all_are(body, normalize_is_symbol);
+        }
         for (size_t i = 0; i < ENTRY_CLASSES; i++)
             classes[i][id / 64] |= (uint64_t)is[i] << (id % 64);
     }
