@@ -171,6 +171,7 @@ struct bert_mask {
 };
 
 struct bert_filling { /* with joint or span: one word a mask */
+    size_t word_count;
     const char *const *words;
     const int32_t *const *ids;
     const int *id_counts;
@@ -185,6 +186,7 @@ struct bert_result {
     const char *note;        /* a remark for the user ("text cut to a window"), or NULL */
     const int32_t *ids;      /* the whole text with [CLS] and [SEP] */
     size_t id_count;
+    int32_t pad_id; /* of [PAD], which Hugging Face's pipeline drops; -1: none */
     const struct bert_mask *masks;
     size_t mask_count;
     const struct bert_filling *fillings;

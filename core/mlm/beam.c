@@ -357,6 +357,7 @@ static bool write_filling(struct mlm *mlm, const struct found *found,
                                     passage->masks.places[i].end, splice_word(words[i])};
     }
     *filling = (struct bert_filling){
+        .word_count = masks,
         .words = words,
         .ids = ids,
         .id_counts = counts,

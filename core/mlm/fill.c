@@ -139,8 +139,10 @@ static enum bert_status read_texts(struct mlm *mlm, const struct bert_text *text
     return BERT_OK;
 }
 
-static void finish(const struct passage *passage, struct bert_result *result) {
+static void finish(const struct mlm *mlm, const struct passage *passage,
+                   struct bert_result *result) {
     result->note = passage->note;
+    result->pad_id = tokenizer_special(mlm->tokenizer)->pad;
     if (!passage->error) {
         result->ids = passage->ids;
         result->id_count = passage->tokens.count + 2;
@@ -172,6 +174,6 @@ enum bert_status fill_texts(struct mlm *mlm, const struct bert_text *texts, size
     else
         status = fill_alone(mlm, passages, count, options, filters, results, error);
     for (size_t i = 0; i < count && status == BERT_OK; i++)
-        finish(&passages[i], &results[i]);
+        finish(mlm, &passages[i], &results[i]);
     return status;
 }
