@@ -257,8 +257,10 @@ install-dev: $(B)/libbert.a $(B)/bert.pc
 uninstall:
 	$(call take_away,$(files) $(dev_files))
 
+distfolder ?= .
 dist:
-	git archive --prefix=bert-tools-$(VERSION)/ HEAD | gzip -n -9 > bert-tools-$(VERSION).tar.gz
+	git archive --prefix=bert-tools-$(VERSION)/ HEAD | gzip -n -9 \
+	    > $(distfolder)/bert-tools-$(VERSION).tar.gz
 
 clean:
 	rm -rf build build-*

@@ -1,0 +1,87 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# The build as a packager meets it: two folders give the same bytes, install and uninstall
+# leave nothing behind, a program finds its model from the installed place, a missing
+# package is named, and the portable parts compile for another machine.
+set -u
+cd "$(dirname "$0")/.." || exit 1
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+trap 'exit 130' INT TERM
+unset B MAKEFLAGS MFLAGS MAKELEVEL
+passed=0 failed=0 skipped=0
+
+# try WHAT COMMAND...: a test that passes when the command does.
+try() {
+    what=$1
+    shift
+    if "$@" >"$work/log" 2>&1; then
+        passed=$((passed + 1))
+    else
+        echo "FAIL: tests/packaging.sh: $what"
+        tail -20 "$work/log"
+        failed=$((failed + 1))
+    fi
+}
+
+same_bytes() {
+    for copy in one two-longer; do
+        mkdir "$work/$copy"
+        git archive HEAD | tar -x -C "$work/$copy"
+        make -C "$work/$copy" -j2 >/dev/null || return
+    done
+    for program in "$work"/one/build/bert-*; do
+        cmp "$program" "$work/two-longer/build/${program##*/}" || return
+    done
+}
+
+comes_and_goes() {
+    destination=$work/destination
+    make -C "$work/one" install install-dev DESTDIR="$destination" prefix=/usr || return
+    for path in bin/bert-fill include/bert.h lib/libbert.a lib/pkgconfig/bert.pc \
+        share/bert-tools/models; do
+        [ -e "$destination/usr/$path" ] || { echo "$path is missing"; return 1; }
+    done
+    make -C "$work/one" uninstall DESTDIR="$destination" prefix=/usr || return
+    [ -z "$(find "$destination" -type f -print)" ] || { find "$destination" -type f; return 1; }
+    [ ! -e "$destination/usr/share/bert-tools" ]
+}
+
+answers_installed() {
+    destination=$work/elsewhere
+    make -C "$work/one" install DESTDIR="$destination" prefix=/opt || return
+    cd / && env -i "$destination/opt/bin/bert-fill" '北京是中国的首[MASK]。' | grep -q .
+}
+
+# A compiler that knows no third-party header stands for a machine without the packages.
+names_packages() {
+    ! make -C "$work/one" B="$work/none" CC="gcc -nostdinc" >"$work/said" 2>&1 || return
+    grep 'missing packages:.* libcsv-dev.* libzip-dev' "$work/said"
+}
+
+refuses_nothing_to_say() {
+    ! ./setup >"$work/said" && grep -q '^./setup run' "$work/said"
+}
+
+builds_from_the_tarball() {
+    make dist distfolder="$work" && mkdir "$work/dist" &&
+        tar -xzf "$work"/bert-tools-*.tar.gz -C "$work/dist" || return
+    diff -r "$work"/dist/bert-tools-* "$work/one" --exclude=build
+}
+
+try 'two folders give the same bytes' same_bytes
+try 'install and uninstall' comes_and_goes
+try 'an installed program finds its model' answers_installed
+try 'missing packages are named' names_packages
+try 'setup explains itself' refuses_nothing_to_say
+try 'the source tarball is whole' builds_from_the_tarball
+if command -v aarch64-linux-gnu-gcc >/dev/null; then
+    try 'portable parts for aarch64' make -C "$work/one" portable \
+        CC=aarch64-linux-gnu-gcc B="$work/aarch64" DEVELOPER=1
+else
+    echo "SKIP: tests/packaging.sh: aarch64-linux-gnu-gcc is not installed"
+    skipped=1
+fi
+echo "$passed passed, $failed failed, $skipped skipped"
+[ "$failed" -eq 0 ]
