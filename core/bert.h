@@ -203,10 +203,14 @@ enum bert_status bert_fill(struct bert_session *session, const struct bert_text 
 
 /* ---- Scoring --------------------------------------------------------------------- */
 
+/* Least gain of a suspect, in nats, by default, and what it is worth. */
+#define BERT_GAIN 6.0
+#define BERT_SUSPECTS "default 6"
+
 struct bert_score_options {
     bool per_token;
     bool suspects;
-    double gain; /* with suspects: the least gain, in nats; 0 means the default */
+    double gain; /* with suspects: the least gain; 0 means BERT_GAIN */
     int k;       /* with suspects: better characters shown; 0 means 3 */
 };
 
@@ -228,7 +232,8 @@ struct bert_score {
     const char *error;
     size_t tokens, unknown;
     double log_likelihood, mean, pseudo_perplexity; /* mean = sum / tokens; exp(-mean) */
-    const struct bert_token_score *per_token;
+    const struct bert_token_score *per_token; /* every token of the text, in order */
+    size_t token_count;
     const struct bert_suspect *suspects; /* by falling gain */
     size_t suspect_count;
     const char *corrected; /* NUL-terminated; NULL without suspects option */

@@ -282,6 +282,7 @@ static bool write_score(struct scoring *scoring, const struct sheet *sheet,
     score->mean = score->log_likelihood / (double)score->tokens;
     score->pseudo_perplexity = exp(-score->mean);
     score->per_token = each;
+    score->token_count = each ? tokens->count : 0;
     if (!scoring->options->suspects)
         return true;
     score->corrected = arena_text(&scoring->mlm->results, sheet->passage.text.data,
@@ -316,7 +317,7 @@ enum bert_status score_texts(struct mlm *mlm, const struct bert_text *texts, siz
                              const struct bert_score_options *options,
                              struct bert_score *scores, struct bert_error *error) {
     struct scoring scoring = {.mlm = mlm, .options = options};
-    scoring.gain = options->gain > 0 ? options->gain : SCORE_GAIN;
+    scoring.gain = options->gain > 0 ? options->gain : BERT_GAIN;
     scoring.k = options->k > 0 ? options->k : DEFAULT_K;
     scoring.special = tokenizer_class(mlm->tokenizer, ENTRY_SPECIAL);
     if (!(options->gain >= 0) || options->k < 0 || options->k > tokenizer_size(mlm->tokenizer))

@@ -7,10 +7,6 @@
 
 #include "mlm/passage.h"
 
-/* Least gain of a suspect, in nats, unless another is asked for: at most 5 % of correct
- * sentences raise an alarm (tests/bench/tune_suspects.py). */
-#define SCORE_GAIN 6.0
-
 /* bert.h describes options and scores, which live in mlm->results. */
 enum bert_status score_texts(struct mlm *mlm, const struct bert_text *texts, size_t count,
                              const struct bert_score_options *options,
