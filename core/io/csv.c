@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * csv.c: the one file that knows the CSV library (libcsv). It decides what a byte means; we
- * hand it pieces that end where a cell can end, so that we know where each one lies. The
- * library's defaults would trim blanks, drop empty lines and accept an open quote. */
+ * csv.c: the one file that knows the CSV library (libcsv). It decides what a byte means;
+ * we hand it pieces that end where a cell can end, so that we know where each one lies.
+ * The library's defaults would trim blanks, drop empty lines and accept an open quote. */
 #include "io/csv.h"
 
 #include <csv.h>
@@ -56,8 +56,8 @@ static void on_cell(void *bytes, size_t size, void *arg) {
         csv->capacity = capacity;
     }
     struct csv_cell *cell = &csv->cells[csv->count++];
-    *cell = (struct csv_cell){.start = csv->begin, .value = csv->values.size,
-                              .plain = !csv->quoted};
+    *cell = (struct csv_cell){
+        .start = csv->begin, .value = csv->values.size, .plain = !csv->quoted};
     if (csv->quoted && size > 0)
         buffer_add(&csv->values, bytes, size);
     cell->value_end = csv->values.size;

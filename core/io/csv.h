@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * csv.h: rows of RFC 4180 found in a window of bytes, each cell both as it stands there and
- * as it reads; and the writer. Blanks belong to the cell; a quote inside an unquoted cell is
- * a character; CRLF, LF and CR end a row; a line break in quotes is kept. */
+ * csv.h: rows of RFC 4180 found in a window of bytes, each cell both as it stands there
+ * and as it reads; and the writer. Blanks belong to the cell; a quote inside an unquoted
+ * cell is a character; CRLF, LF and CR end a row; a line break in quotes is kept. */
 #ifndef IO_CSV_H
 #define IO_CSV_H
 
@@ -41,8 +41,8 @@ enum bert_status csv_open(struct csv *csv, char delimiter, struct bert_error *er
 void csv_close(struct csv *csv);
 
 /* Looks for one row at the start of the window; last: nothing will follow it. After
- * CSV_MORE, call again with a longer window that starts at the same byte: it goes on where
- * it was; after anything else the next call is for a new row. After CSV_OPEN and
+ * CSV_MORE, call again with a longer window that starts at the same byte: it goes on
+ * where it was; after anything else the next call is for a new row. After CSV_OPEN and
  * CSV_BROKEN cells holds those before the bad one. */
 enum csv_state csv_row(struct csv *csv, struct span window, bool last);
 /* Gives up a row begun: the next call is for a new one. cells and begin stay. */
@@ -52,7 +52,8 @@ bool csv_inside_quotes(const struct csv *csv);
 
 /* A cell, quoted only where it holds the delimiter, a quote, CR or LF. */
 void csv_put_cell(struct buffer *out, const char *bytes, size_t size, char delimiter);
-/* Whether a spreadsheet would take it for a formula: = + - @ TAB or CR first, no number. */
+/* Whether a spreadsheet would take it for a formula: = + - @ TAB or CR first, no number.
+ */
 bool csv_is_formula(const char *bytes, size_t size);
 
 #endif

@@ -13,9 +13,9 @@ bool encoding_parse(const char *name, enum encoding *encoding) {
     static const struct {
         const char *name;
         enum encoding encoding;
-    } known[] = {{"auto", ENCODING_AUTO},       {"utf-8", ENCODING_UTF8},
-                 {"utf8", ENCODING_UTF8},       {"gb18030", ENCODING_GB18030},
-                 {"gbk", ENCODING_GB18030},     {"gb2312", ENCODING_GB18030},
+    } known[] = {{"auto", ENCODING_AUTO},    {"utf-8", ENCODING_UTF8},
+                 {"utf8", ENCODING_UTF8},    {"gb18030", ENCODING_GB18030},
+                 {"gbk", ENCODING_GB18030},  {"gb2312", ENCODING_GB18030},
                  {"cp936", ENCODING_GB18030}};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         if (strcasecmp(name, known[i].name) == 0) {
@@ -104,8 +104,8 @@ struct decoder {
 enum bert_status decoder_new(struct decoder **decoder, struct bert_error *error) {
     iconv_t handle = iconv_open("UTF-8", "GB18030");
     if (handle == (iconv_t)-1)
-        return error_set(error, BERT_INTERNAL, "this system's iconv cannot read GB18030: %s",
-                         strerror(errno));
+        return error_set(error, BERT_INTERNAL,
+                         "this system's iconv cannot read GB18030: %s", strerror(errno));
     *decoder = malloc(sizeof **decoder);
     if (!*decoder) {
         iconv_close(handle);

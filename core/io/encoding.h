@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * encoding.h: which encoding bytes are in, and GB18030 (with it GBK and GB2312) into UTF-8.
- * Everything behind a source is UTF-8. */
+ * encoding.h: which encoding bytes are in, and GB18030 (with it GBK and GB2312) into
+ * UTF-8. Everything behind a source is UTF-8. */
 #ifndef IO_ENCODING_H
 #define IO_ENCODING_H
 
@@ -29,8 +29,8 @@ struct decoder;
 enum bert_status decoder_new(struct decoder **decoder, struct bert_error *error);
 void decoder_free(struct decoder *decoder);
 /* Appends the UTF-8 of bytes to out and returns how many bytes were used: all, but for a
- * character cut by the end unless last is set. Bytes that are not GB18030 stay as they are,
- * so that the record that holds them is found invalid. */
+ * character cut by the end unless last is set. Bytes that are not GB18030 stay as they
+ * are, so that the record that holds them is found invalid. */
 size_t decoder_run(struct decoder *decoder, const char *bytes, size_t size, bool last,
                    struct buffer *out);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * json.c: the one file that knows the JSON library (jansson). A struct json is its json_t. */
+ * json.c: the one file that knows the JSON library (jansson). A struct json is its
+ * json_t. */
 #include "io/json.h"
 
 #include "base/utf8.h"
@@ -34,18 +35,20 @@ static bool too_deep(const char *bytes, size_t size) {
 enum bert_status json_parse(struct json **document, const char *bytes, size_t size,
                             size_t limit, struct bert_error *error) {
     if (limit && size > limit)
-        return error_set(error, BERT_USAGE, "JSON of %zu bytes; at most %zu", size, limit);
+        return error_set(error, BERT_USAGE, "JSON of %zu bytes; at most %zu", size,
+                         limit);
     if (too_deep(bytes, size))
         return error_set(error, BERT_RECORD, "JSON nested more than %d deep", JSON_DEPTH);
     size_t flags = JSON_REJECT_DUPLICATES | JSON_DECODE_ANY | JSON_ALLOW_NUL;
     json_error_t why;
     json_t *value = json_loadb(bytes, size, flags, &why);
-    /* A number of 20 digits is good JSON: it may stand in a record that we only pass on. */
+    /* A number of 20 digits is good JSON: it may stand in a record that we only pass on.
+     */
     if (!value && json_error_code(&why) == json_error_numeric_overflow)
         value = json_loadb(bytes, size, flags | JSON_DECODE_INT_AS_REAL, &why);
     if (!value)
-        return error_set(error, BERT_RECORD, "line %d column %d: %s", why.line, why.column,
-                         why.text);
+        return error_set(error, BERT_RECORD, "line %d column %d: %s", why.line,
+                         why.column, why.text);
     *document = (struct json *)value;
     return BERT_OK;
 }

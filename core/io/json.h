@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * json.h: JSON in and out. The reader is strict: UTF-8 checked, a member twice is refused,
- * nesting at most JSON_DEPTH; strings are counted, so \u0000 is a character in them (not in
- * a member's name). The writer appends to a buffer and leaves text as raw UTF-8. */
+ * json.h: JSON in and out. The reader is strict: UTF-8 checked, a member twice is
+ * refused, nesting at most JSON_DEPTH; strings are counted, so \u0000 is a character in
+ * them (not in a member's name). The writer appends to a buffer and leaves text as raw
+ * UTF-8. */
 #ifndef IO_JSON_H
 #define IO_JSON_H
 
@@ -43,7 +44,8 @@ struct json_pair {
     const struct json *value;
     void *cursor; /* NULL before the first */
 };
-/* Members in their order: struct json_pair pair = {0}; while (json_next(object, &pair)) */
+/* Members in their order: struct json_pair pair = {0}; while (json_next(object, &pair))
+ */
 bool json_next(const struct json *object, struct json_pair *pair);
 
 /* false, with the result untouched, when the value is of another kind. */

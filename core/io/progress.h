@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * progress.h: how far a long run is: one line redrawn in place on a terminal, a plain line
- * a minute in a log. It makes the bytes; the program writes them to standard error. */
+ * progress.h: how far a long run is: one line redrawn in place on a terminal, a plain
+ * line a minute in a log. It makes the bytes; the program writes them to standard error.
+ */
 #ifndef IO_PROGRESS_H
 #define IO_PROGRESS_H
 
@@ -24,8 +25,8 @@ struct progress_state {
 void progress_init(struct progress *progress, enum progress_style style, uint64_t first,
                    double now);
 /* Appends a line when one is due (terminal: 5 a second; log: 1 a minute). */
-void progress_show(struct progress *progress, const struct progress_state *state, double now,
-                   struct buffer *out);
+void progress_show(struct progress *progress, const struct progress_state *state,
+                   double now, struct buffer *out);
 /* Wipes the terminal's line, so that a message can stand there. */
 void progress_clear(struct progress *progress, struct buffer *out);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * record_build.c: all room that a record's values can take is reserved first, so that spans
- * into its memory stay good while it is built. */
+ * record_build.c: all room that a record's values can take is reserved first, so that
+ * spans into its memory stay good while it is built. */
 #include "io/record_build.h"
 
 #include "base/utf8.h"
@@ -73,7 +73,8 @@ static void build_csv(struct record_builder *builder, struct record *record,
         struct cell *cell = add_cell(record);
         if (!cell)
             return;
-        cell->raw = (struct span){record->raw.data + from->start, from->end - from->start};
+        cell->raw =
+            (struct span){record->raw.data + from->start, from->end - from->start};
         cell->value = cell->raw;
         if (!from->plain)
             cell->value = add_bytes(record, (struct span){csv->values.data + from->value,
@@ -101,8 +102,8 @@ static void build_tsv(struct record *record) {
         if (size > 0 && memchr(rest.data, '\\', size)) {
             size_t start = record->memory.size;
             tsv_read_cell(&record->memory, rest.data, size);
-            cell->value = (struct span){record->memory.data + start,
-                                        record->memory.size - start};
+            cell->value =
+                (struct span){record->memory.data + start, record->memory.size - start};
         }
         more = tab != NULL;
         rest = (struct span){rest.data + size + more, rest.size - size - more};
@@ -110,7 +111,8 @@ static void build_tsv(struct record *record) {
 }
 
 /* A text as it is; numbers and truths as JSON writes them. */
-static void build_member(struct record *record, const struct json *object, const char *name) {
+static void build_member(struct record *record, const struct json *object,
+                         const char *name) {
     const struct json *member = json_member(object, name);
     struct cell *cell = add_cell(record);
     struct span text;
@@ -139,7 +141,8 @@ static void build_member(struct record *record, const struct json *object, const
     }
 }
 
-static void build_jsonl(struct record_builder *builder, struct record *record, bool valid) {
+static void build_jsonl(struct record_builder *builder, struct record *record,
+                        bool valid) {
     struct span line = record->raw;
     if (!valid && builder->repair) {
         builder->scratch.size = 0;
@@ -153,6 +156,9 @@ static void build_jsonl(struct record_builder *builder, struct record *record, b
     else if (json_kind(document) != JSON_KIND_OBJECT && fail_first(record))
         buffer_printf(&record->message, "%s, not an object",
                       json_kind_name(json_kind(document)));
+    else if (builder->refused && json_member(document, builder->refused) &&
+             fail_first(record))
+        buffer_printf(&record->message, "member '%s' exists already", builder->refused);
     for (size_t i = 0; i < builder->member_count && !record->status; i++)
         build_member(record, document, builder->members[i]);
     while (record->count < builder->member_count && add_cell(record))
@@ -165,7 +171,8 @@ static void check_width(const struct record_builder *builder, struct record *rec
     if (width == 0 || count == width || builder->is_header || !fail_first(record))
         return;
     buffer_printf(&record->message, "%zu cell%s, but the %s has %zu", count,
-                  count == 1 ? "" : "s", builder->no_header ? "first row" : "header", width);
+                  count == 1 ? "" : "s", builder->no_header ? "first row" : "header",
+                  width);
     if (count < width)
         return;
     const char *surplus = record->cells[width].raw.data;
@@ -204,7 +211,8 @@ static void build_cells(struct record_builder *builder, struct record *record,
         if (cell)
             cell->raw = cell->value = record->raw;
     }
-    if (state == ROW_OK && (builder->format == FORMAT_CSV || builder->format == FORMAT_TSV))
+    if (state == ROW_OK &&
+        (builder->format == FORMAT_CSV || builder->format == FORMAT_TSV))
         check_width(builder, record);
     if (!valid && builder->repair && builder->format != FORMAT_JSONL)
         for (size_t i = 0; i < record->count; i++)
@@ -232,7 +240,8 @@ enum bert_status record_build(struct record_builder *builder, struct record *rec
     record->raw = add_bytes(record, text);
     record->terminator = add_bytes(record, row->terminator);
     if (state == ROW_TOO_LONG && fail_first(record))
-        buffer_printf(&record->message, "longer than %zu bytes; left out", builder->limit);
+        buffer_printf(&record->message, "longer than %zu bytes; left out",
+                      builder->limit);
     else if (state == ROW_OPEN)
         fail(record, "a quote opened here is never closed");
     else if (state == ROW_BROKEN)

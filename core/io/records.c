@@ -41,8 +41,9 @@ enum record_format record_format_of(const char *path, enum record_format fallbac
     static const struct {
         const char *ending;
         enum record_format format;
-    } known[] = {{".csv", FORMAT_CSV},     {".tsv", FORMAT_TSV},      {".tab", FORMAT_TSV},
-                 {".jsonl", FORMAT_JSONL}, {".ndjson", FORMAT_JSONL}, {".txt", FORMAT_TEXT}};
+    } known[] = {{".csv", FORMAT_CSV},      {".tsv", FORMAT_TSV},
+                 {".tab", FORMAT_TSV},      {".jsonl", FORMAT_JSONL},
+                 {".ndjson", FORMAT_JSONL}, {".txt", FORMAT_TEXT}};
     const char *dot = path ? strrchr(path, '.') : NULL;
     for (size_t i = 0; dot && i < sizeof known / sizeof *known; i++)
         if (strcasecmp(dot, known[i].ending) == 0)
@@ -84,8 +85,8 @@ static void close_source(struct records *records) {
 }
 
 /* The next row of this file as a record; *end when the file has no more. */
-static enum bert_status read_row(struct records *records, struct record *record, bool *end,
-                                 struct bert_error *error) {
+static enum bert_status read_row(struct records *records, struct record *record,
+                                 bool *end, struct bert_error *error) {
     for (;;) {
         struct row row;
         enum row_state state;
@@ -116,8 +117,9 @@ static enum bert_status read_head(struct records *records, struct bert_error *er
         return BERT_OK;
     bool end, header = !records->options.no_header;
     struct record other = {0};
-    struct record *head = !header ? &records->ahead
-                          : records->has_header ? &other : &records->header;
+    struct record *head = !header               ? &records->ahead
+                          : records->has_header ? &other
+                                                : &records->header;
     records->builder.is_header = header;
     enum bert_status status = read_row(records, head, &end, error);
     records->builder.is_header = false;
@@ -126,8 +128,8 @@ static enum bert_status read_head(struct records *records, struct bert_error *er
         status = error_set(error, BERT_USAGE, "%s:%llu: the header: %s", name,
                            (unsigned long long)head->line, head->error);
     if (!status && !end && head == &other && !same_cells(head, &records->header))
-        status = error_set(error, BERT_USAGE, "%s: its header is not that of the first file",
-                           name);
+        status = error_set(error, BERT_USAGE,
+                           "%s: its header is not that of the first file", name);
     if (!status && !end) {
         records->builder.width = head->count;
         records->has_header = header;
@@ -166,7 +168,8 @@ static enum bert_status check_paths(struct records *records, struct bert_error *
     return BERT_OK;
 }
 
-static enum bert_status records_new(struct records **out, const struct records_options *options,
+static enum bert_status records_new(struct records **out,
+                                    const struct records_options *options,
                                     struct bert_error *error) {
     struct records *records = calloc(1, sizeof *records);
     if (!records)
@@ -178,9 +181,12 @@ static enum bert_status records_new(struct records **out, const struct records_o
     set->delimiter = set->delimiter ? set->delimiter : ',';
     set->limit = set->limit ? set->limit : RECORD_LIMIT;
     records->scan.hash = HASH_SEED;
-    records->builder = (struct record_builder){
-        .format = set->format, .csv = &records->csv, .delimiter = set->delimiter,
-        .repair = set->replace_invalid, .limit = set->limit, .no_header = set->no_header};
+    records->builder = (struct record_builder){.format = set->format,
+                                               .csv = &records->csv,
+                                               .delimiter = set->delimiter,
+                                               .repair = set->replace_invalid,
+                                               .limit = set->limit,
+                                               .no_header = set->no_header};
     *out = records;
     if (set->format != FORMAT_CSV)
         return BERT_OK;
@@ -202,8 +208,8 @@ static enum bert_status begin(struct records **out, struct records *records,
     return status;
 }
 
-enum bert_status records_open(struct records **out, const char *const *paths, size_t count,
-                              const struct records_options *options,
+enum bert_status records_open(struct records **out, const char *const *paths,
+                              size_t count, const struct records_options *options,
                               struct bert_error *error) {
     struct records *records;
     enum bert_status status = records_new(&records, options, error);
@@ -283,14 +289,14 @@ static enum bert_status no_column(const struct records *records, const char *wha
             buffer_printf(&names, "%zu", i + 1);
     }
     const char *text = buffer_text(&names);
-    enum bert_status status = error_set(error, BERT_USAGE, "%s; the columns are: %s", what,
-                                        text ? text : "");
+    enum bert_status status =
+        error_set(error, BERT_USAGE, "%s; the columns are: %s", what, text ? text : "");
     buffer_release(&names);
     return status;
 }
 
-static enum bert_status ask_member(struct records *records, struct span name, size_t *cell,
-                                   struct bert_error *error) {
+static enum bert_status ask_member(struct records *records, struct span name,
+                                   size_t *cell, struct bert_error *error) {
     size_t count = records->builder.member_count;
     for (size_t i = 0; i < count; i++) {
         if (span_equal(name, span_of(records->members[i]))) {
@@ -334,16 +340,22 @@ enum bert_status records_column(struct records *records, struct span name, size_
     if (found == 1)
         return BERT_OK;
     char what[200];
-    snprintf(what, sizeof what, found ? "more than one column is called '%.*s'"
-                                      : "no column is called '%.*s'",
+    snprintf(what, sizeof what,
+             found ? "more than one column is called '%.*s'"
+                   : "no column is called '%.*s'",
              (int)(name.size < 100 ? name.size : 100), name.data);
     return records->options.format == FORMAT_TEXT
-               ? error_set(error, BERT_USAGE, "%s; lines of text have one column: text", what)
+               ? error_set(error, BERT_USAGE, "%s; lines of text have one column: text",
+                           what)
                : no_column(records, what, error);
 }
 
-enum bert_status records_column_number(struct records *records, size_t number, size_t *cell,
-                                       struct bert_error *error) {
+void records_refuse_member(struct records *records, const char *name) {
+    records->builder.refused = name;
+}
+
+enum bert_status records_column_number(struct records *records, size_t number,
+                                       size_t *cell, struct bert_error *error) {
     *cell = number - 1;
     if (!has_rows(records))
         return error_set(error, BERT_USAGE, "columns have numbers in CSV and TSV only");
@@ -369,13 +381,14 @@ enum bert_status records_text_column(struct records *records, size_t *cell,
 
 /* ---- Records --------------------------------------------------------------------- */
 
-static enum bert_status next_text(struct records *records, struct record *record, bool *end,
-                                  struct bert_error *error) {
+static enum bert_status next_text(struct records *records, struct record *record,
+                                  bool *end, struct bert_error *error) {
     *end = records->next == records->path_count;
     if (*end)
         return BERT_OK;
     struct row row = {.text = span_of(records->paths[records->next++]),
-                      .terminator = span_of("\n"), .line = records->number + 1};
+                      .terminator = span_of("\n"),
+                      .line = records->number + 1};
     record->file = "operand";
     record->number = ++records->number;
     return record_build(&records->builder, record, &row, ROW_OK, error);
@@ -393,7 +406,8 @@ enum bert_status records_next(struct records *records, struct record *record, bo
         record->number = ++records->number;
         return BERT_OK;
     }
-    while (records->source || (records->next < records->path_count && !records->stopped)) {
+    while (records->source ||
+           (records->next < records->path_count && !records->stopped)) {
         enum bert_status status = records->source ? BERT_OK : next_input(records, error);
         if (status)
             return status;

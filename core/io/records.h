@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * records.h: one reader over text lines, CSV, TSV and JSON lines, from any number of files.
- * Every record keeps its own bytes, so that they can pass through unchanged, beside what
- * they read as. All is UTF-8 (source.h converts). */
+ * records.h: one reader over text lines, CSV, TSV and JSON lines, from any number of
+ * files. Every record keeps its own bytes, so that they can pass through unchanged,
+ * beside what they read as. All is UTF-8 (source.h converts). */
 #ifndef IO_RECORDS_H
 #define IO_RECORDS_H
 
@@ -10,7 +10,13 @@
 #include "base/status.h"
 #include "io/source.h"
 
-enum record_format { FORMAT_UNSET = -1, FORMAT_TEXT, FORMAT_CSV, FORMAT_TSV, FORMAT_JSONL };
+enum record_format {
+    FORMAT_UNSET = -1,
+    FORMAT_TEXT,
+    FORMAT_CSV,
+    FORMAT_TSV,
+    FORMAT_JSONL
+};
 
 const char *record_format_name(enum record_format format); /* "text", "csv", ... */
 /* By the ending (.csv .tsv .tab .jsonl .ndjson .txt), or fallback; path may be NULL. */
@@ -27,15 +33,15 @@ struct cell {
  * next read into it. A record with status BERT_RECORD still has raw and the cells that
  * could be read. */
 struct record {
-    uint64_t number; /* from 1; the header does not count */
-    uint64_t line;   /* where it starts, from 1 in each file */
-    uint64_t end;    /* bytes of the whole input up to here, line end included */
-    uint64_t hash;   /* of all records up to here, the header included */
-    const char *file; /* NULL: standard input; belongs to the reader */
+    uint64_t number;        /* from 1; the header does not count */
+    uint64_t line;          /* where it starts, from 1 in each file */
+    uint64_t end;           /* bytes of the whole input up to here, line end included */
+    uint64_t hash;          /* of all records up to here, the header included */
+    const char *file;       /* NULL: standard input; belongs to the reader */
     struct span raw;        /* all of it but the line end */
     struct span terminator; /* "\n", "\r\n", "\r", or "" at the end of a file */
-    struct cell *cells;     /* CSV, TSV: as many as there are. text: one. JSONL: those asked
-                               for by records_column, raw unset */
+    struct cell *cells; /* CSV, TSV: as many as there are. text: one. JSONL: those asked
+                           for by records_column, raw unset */
     size_t count;
     enum bert_status status; /* BERT_OK or BERT_RECORD */
     const char *error;       /* why */
@@ -49,17 +55,17 @@ struct records;
 
 struct records_options { /* all zero: text, UTF-8 or GB18030 as found */
     enum record_format format;
-    char delimiter;            /* CSV; 0: comma */
-    bool no_header;            /* CSV, TSV: the first row is a record */
-    bool replace_invalid;      /* values read U+FFFD for bytes that are no UTF-8, instead of
-                                  the record failing */
+    char delimiter;       /* CSV; 0: comma */
+    bool no_header;       /* CSV, TSV: the first row is a record */
+    bool replace_invalid; /* values read U+FFFD for bytes that are no UTF-8, instead of
+                             the record failing */
     struct source_options source;
-    size_t limit;              /* of one record; 0: RECORD_LIMIT */
+    size_t limit; /* of one record; 0: RECORD_LIMIT */
 };
 
 /* Opens the inputs (none: standard input; "-" too) and reads the header. Other files must
- * have the header of the first. Fails with BERT_IO, BERT_USAGE. The options are copied, the
- * paths are not. */
+ * have the header of the first. Fails with BERT_IO, BERT_USAGE. The options are copied,
+ * the paths are not. */
 enum bert_status records_open(struct records **records, const char *const *paths,
                               size_t count, const struct records_options *options,
                               struct bert_error *error);
@@ -79,15 +85,18 @@ const struct record *records_header(const struct records *records);
 /* How many cells a row of CSV or TSV must have: the header's, or the first row's. */
 size_t records_width(const struct records *records);
 
-/* Which cell of a record is the column of that name. Without a header columns are named 1,
- * 2, ...; a text line is column "text"; of JSONL any member may be asked for, before the
- * first records_next. BERT_USAGE when there is none, with the names that there are, or when
- * it stands twice. */
+/* Which cell of a record is the column of that name. Without a header columns are named
+ * 1, 2, ...; a text line is column "text"; of JSONL any member may be asked for, before
+ * the first records_next. BERT_USAGE when there is none, with the names that there are,
+ * or when it stands twice. */
 enum bert_status records_column(struct records *records, struct span name, size_t *cell,
                                 struct bert_error *error);
+/* A record of JSONL that has this member fails: the program wants to add it. name stays
+ * the caller's. */
+void records_refuse_member(struct records *records, const char *name);
 /* By number, from 1 (CSV, TSV). */
-enum bert_status records_column_number(struct records *records, size_t number, size_t *cell,
-                                       struct bert_error *error);
+enum bert_status records_column_number(struct records *records, size_t number,
+                                       size_t *cell, struct bert_error *error);
 /* The column "text", else the only one, else BERT_USAGE naming them. */
 enum bert_status records_text_column(struct records *records, size_t *cell,
                                      struct bert_error *error);
@@ -102,7 +111,8 @@ struct records_progress {
     uint64_t taken, size; /* bytes read of all inputs; size 0: unknown */
     bool stopped;         /* source_options.stop_fd ended it */
     bool empty;           /* not even a header, where there should be one */
-    enum encoding encoding; /* as decided for the file in hand; ENCODING_AUTO: all ASCII */
+    enum encoding
+        encoding; /* as decided for the file in hand; ENCODING_AUTO: all ASCII */
 };
 void records_progress(const struct records *records, struct records_progress *progress);
 

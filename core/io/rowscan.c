@@ -42,8 +42,8 @@ static void show(struct rowscan *scan, struct row *row, const char *bytes, size_
     scan->hash = hash_bytes(scan->hash, bytes, scan->shown);
 }
 
-/* The line from `from` on ends at *end; false: its end is not in the window. A CR ends a line
- * of CSV only, and may be half of a CRLF where the window ends. */
+/* The line from `from` on ends at *end; false: its end is not in the window. A CR ends a
+ * line of CSV only, and may be half of a CRLF where the window ends. */
 static bool find_line_end(const struct rowscan *scan, struct span window, size_t from,
                           bool last, size_t *end, size_t *terminator) {
     const char *start = window.data + from;
@@ -98,9 +98,10 @@ static enum bert_status skip_line(struct rowscan *scan, struct row *row,
 
 enum look { LOOK_FOUND, LOOK_MORE, LOOK_MEMORY };
 
-/* A broken row of CSV ends with the line of its bad cell, so that what follows is read. */
-static enum look cut_broken(struct rowscan *scan, struct span window, bool last, size_t from,
-                            struct row *row) {
+/* A broken row of CSV ends with the line of its bad cell, so that what follows is read.
+ */
+static enum look cut_broken(struct rowscan *scan, struct span window, bool last,
+                            size_t from, struct row *row) {
     size_t bad = scan->csv->begin, end, terminator;
     if (!find_line_end(scan, window, from, last, &end, &terminator))
         return LOOK_MORE;
@@ -140,8 +141,8 @@ static enum look look_csv(struct rowscan *scan, struct span window, bool last, b
     return LOOK_MEMORY;
 }
 
-static enum look look_line(struct rowscan *scan, struct span window, bool last, size_t seen,
-                           struct row *row) {
+static enum look look_line(struct rowscan *scan, struct span window, bool last,
+                           size_t seen, struct row *row) {
     size_t end, terminator;
     if (!find_line_end(scan, window, seen, last, &end, &terminator))
         return LOOK_MORE;
@@ -149,8 +150,8 @@ static enum look look_line(struct rowscan *scan, struct span window, bool last, 
     return LOOK_FOUND;
 }
 
-enum bert_status rowscan_next(struct rowscan *scan, struct row *row, enum row_state *state,
-                              struct bert_error *error) {
+enum bert_status rowscan_next(struct rowscan *scan, struct row *row,
+                              enum row_state *state, struct bert_error *error) {
     source_consume(scan->source, scan->shown);
     scan->shown = 0;
     for (size_t seen = 0;;) {

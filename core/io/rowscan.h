@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * rowscan.h: cuts a source into rows: lines, or rows of CSV, which may span lines. It keeps
- * count of lines, bytes and the hash, and finds its way back after a row that is broken. */
+ * rowscan.h: cuts a source into rows: lines, or rows of CSV, which may span lines. It
+ * keeps count of lines, bytes and the hash, and finds its way back after a row that is
+ * broken. */
 #ifndef IO_ROWSCAN_H
 #define IO_ROWSCAN_H
 
@@ -28,14 +29,15 @@ enum row_state {
 
 struct row { /* valid until the next call; cells of CSV are in rowscan.csv */
     struct span text, terminator;
-    uint64_t line; /* where it starts; with ROW_OPEN and ROW_BROKEN, where the bad cell does */
-    size_t bad;    /* with these, the bad cell's offset in text */
+    uint64_t
+        line; /* where it starts; with ROW_OPEN and ROW_BROKEN, where the bad cell does */
+    size_t bad; /* with these, the bad cell's offset in text */
 };
 
 /* line, end and hash go on from what they hold. */
 void rowscan_start(struct rowscan *scan, struct source *source, struct csv *csv,
                    size_t limit);
-enum bert_status rowscan_next(struct rowscan *scan, struct row *row, enum row_state *state,
-                              struct bert_error *error);
+enum bert_status rowscan_next(struct rowscan *scan, struct row *row,
+                              enum row_state *state, struct bert_error *error);
 
 #endif

@@ -70,7 +70,8 @@ static int open_named(struct sink *sink, const char *path, bool keep) {
     if (exists && !S_ISREG(about.st_mode))
         return open(path, O_WRONLY | O_CLOEXEC);
     sink->regular = true;
-    sink->target = exists ? realpath(path, NULL) : strdup(path); /* through symbolic links */
+    sink->target =
+        exists ? realpath(path, NULL) : strdup(path); /* through symbolic links */
     if (!sink->target)
         return -1;
     struct buffer part = {0};
@@ -101,7 +102,8 @@ enum bert_status sink_open(struct sink **out, const char *path, bool keep,
     if (!sink->name)
         status = error_memory(error);
     else if (sink->fd < 0 && errno == EWOULDBLOCK)
-        status = error_set(error, BERT_IO, "%s: another process is writing it", sink->part);
+        status =
+            error_set(error, BERT_IO, "%s: another process is writing it", sink->part);
     else if (sink->fd < 0)
         status = error_set(error, BERT_IO, "%s: %s", path, strerror(errno));
     if (status)
@@ -202,7 +204,8 @@ static void sync_folder(struct sink *sink) {
     close(folder);
 }
 
-enum bert_status sink_close(struct sink *sink, enum sink_end end, struct bert_error *error) {
+enum bert_status sink_close(struct sink *sink, enum sink_end end,
+                            struct bert_error *error) {
     if (end == SINK_DROP && sink->part) {
         unlink(sink->part);
     } else if (end == SINK_COMMIT && sink->part) {

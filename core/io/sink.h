@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * sink.h: buffered output to standard output, a file or memory, with an error that sticks.
- * A named regular file is written as NAME.part, which is locked, and takes its name only
- * when it is complete and on the disk; until then an older file of that name is untouched. */
+ * sink.h: buffered output to standard output, a file or memory, with an error that
+ * sticks. A named regular file is written as NAME.part, which is locked, and takes its
+ * name only when it is complete and on the disk; until then an older file of that name is
+ * untouched. */
 #ifndef IO_SINK_H
 #define IO_SINK_H
 
@@ -11,9 +12,10 @@
 
 struct sink;
 
-/* path NULL or "-" is standard output. NAME.part is created anew; with keep it is opened as
- * it is, to be cut by sink_cut(). What is no regular file (/dev/null, a pipe) is written in
- * place. Fails with BERT_IO, also when another process is writing NAME.part. */
+/* path NULL or "-" is standard output. NAME.part is created anew; with keep it is opened
+ * as it is, to be cut by sink_cut(). What is no regular file (/dev/null, a pipe) is
+ * written in place. Fails with BERT_IO, also when another process is writing NAME.part.
+ */
 enum bert_status sink_open(struct sink **sink, const char *path, bool keep,
                            struct bert_error *error);
 /* Appends to buffer, which stays the caller's. */
@@ -36,7 +38,8 @@ enum sink_end {
     SINK_DROP    /* remove NAME.part */
 };
 /* Ends and frees; after a failure nothing is renamed. Standard output is not closed. */
-enum bert_status sink_close(struct sink *sink, enum sink_end end, struct bert_error *error);
+enum bert_status sink_close(struct sink *sink, enum sink_end end,
+                            struct bert_error *error);
 
 uint64_t sink_offset(const struct sink *sink); /* bytes written, buffered ones included */
 const char *sink_name(const struct sink *sink);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * source.c: bytes go from the descriptor straight into the window while they are UTF-8, and
- * through raw while the encoding is open or GB18030. */
+ * source.c: bytes go from the descriptor straight into the window while they are UTF-8,
+ * and through raw while the encoding is open or GB18030. */
 #include "io/source.h"
 
 #include <errno.h>
@@ -46,7 +46,8 @@ static enum bert_status source_new(struct source **out, const char *name,
 }
 
 enum bert_status source_open(struct source **out, const char *path,
-                             const struct source_options *options, struct bert_error *error) {
+                             const struct source_options *options,
+                             struct bert_error *error) {
     bool standard = strcmp(path, "-") == 0;
     struct source *source;
     enum bert_status status =
@@ -150,18 +151,21 @@ static bool begin(struct source *source, bool *refused, struct bert_error *error
         const char *mark;
         size_t size;
         enum encoding encoding;
-    } marks[] = {{"\xef\xbb\xbf", 3, ENCODING_UTF8}, {"\x84\x31\x95\x33", 4, ENCODING_GB18030}};
+    } marks[] = {{"\xef\xbb\xbf", 3, ENCODING_UTF8},
+                 {"\x84\x31\x95\x33", 4, ENCODING_GB18030}};
     struct buffer *raw = &source->raw;
     if (raw->size == 0 || (raw->size == 1 && (unsigned char)raw->data[0] >= 0xfe))
         return source->ended;
     bool open = source->encoding == ENCODING_AUTO;
     /* Told the encoding, NUL bytes are data; only a byte-order mark speaks against it. */
     size_t sample = open && raw->size > 4 ? (raw->size < START ? raw->size : START) : 4;
-    const char *what = encoding_refused(raw->data, sample < raw->size ? sample : raw->size);
+    const char *what =
+        encoding_refused(raw->data, sample < raw->size ? sample : raw->size);
     if (what) {
         *refused = true;
-        error_set(error, BERT_USAGE, "%s is %s; convert it first: iconv -f UTF-16 -t UTF-8",
-                  source->name, what);
+        error_set(error, BERT_USAGE,
+                  "%s is %s; convert it first: iconv -f UTF-16 -t UTF-8", source->name,
+                  what);
         return true;
     }
     for (size_t i = 0; i < 2; i++) {
@@ -216,7 +220,8 @@ enum bert_status source_window(struct source *source, size_t want, struct span *
                                struct bert_error *error) {
     struct buffer *text = &source->text;
     while (text->size - source->at < want && !source->ended) {
-        if (source->at > 0) { /* at most once a read: the rest is the start of one record */
+        if (source->at >
+            0) { /* at most once a read: the rest is the start of one record */
             text->size -= source->at;
             memmove(text->data, text->data + source->at, text->size);
             source->at = 0;
@@ -228,7 +233,8 @@ enum bert_status source_window(struct source *source, size_t want, struct span *
         if (status)
             return status;
     }
-    *window = (struct span){text->data ? text->data + source->at : "", text->size - source->at};
+    *window =
+        (struct span){text->data ? text->data + source->at : "", text->size - source->at};
     return BERT_OK;
 }
 

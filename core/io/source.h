@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * source.h: buffered input from a file, standard input or memory, as UTF-8. Its user looks
- * at a window of the bytes to come and consumes from its front. Offsets count bytes of the
- * decoded input behind the byte-order mark, which is dropped. */
+ * source.h: buffered input from a file, standard input or memory, as UTF-8. Its user
+ * looks at a window of the bytes to come and consumes from its front. Offsets count bytes
+ * of the decoded input behind the byte-order mark, which is dropped. */
 #ifndef IO_SOURCE_H
 #define IO_SOURCE_H
 
@@ -21,10 +21,11 @@ struct source_options { /* all zero is the default */
 
 /* path "-" is standard input. Fails with BERT_IO. options may be NULL. */
 enum bert_status source_open(struct source **source, const char *path,
-                             const struct source_options *options, struct bert_error *error);
+                             const struct source_options *options,
+                             struct bert_error *error);
 /* bytes stay the caller's and must outlive the source. */
-enum bert_status source_open_memory(struct source **source, const char *bytes, size_t size,
-                                    const struct source_options *options,
+enum bert_status source_open_memory(struct source **source, const char *bytes,
+                                    size_t size, const struct source_options *options,
                                     struct bert_error *error);
 void source_close(struct source *source); /* NULL is fine */
 
@@ -35,9 +36,9 @@ enum bert_status source_window(struct source *source, size_t want, struct span *
 void source_consume(struct source *source, size_t size); /* at most the window's size */
 
 const char *source_name(const struct source *source); /* for messages */
-uint64_t source_size(const struct source *source);    /* of a file, undecoded; 0: unknown */
-uint64_t source_taken(const struct source *source);   /* bytes read so far, undecoded */
-bool source_stopped(const struct source *source);     /* ended by stop_fd */
+uint64_t source_size(const struct source *source);  /* of a file, undecoded; 0: unknown */
+uint64_t source_taken(const struct source *source); /* bytes read so far, undecoded */
+bool source_stopped(const struct source *source);   /* ended by stop_fd */
 /* What was decided: ENCODING_AUTO as long as all was ASCII. */
 enum encoding source_encoding(const struct source *source);
 

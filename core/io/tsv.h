@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * tsv.h: tab-separated cells: a line is a row, and TAB, LF, CR and backslash within a cell
- * are written \t \n \r \\. */
+ * tsv.h: tab-separated cells: a line is a row, and TAB, LF, CR and backslash within a
+ * cell are written \t \n \r \\. */
 #ifndef IO_TSV_H
 #define IO_TSV_H
 

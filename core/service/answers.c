@@ -5,7 +5,7 @@
 
 enum {
     BUCKETS = 1 << 14,
-    MOST = BUCKETS,             /* answers remembered */
+    MOST = BUCKETS,               /* answers remembered */
     MOST_BYTES = 16 * 1024 * 1024 /* of their texts and of what was given */
 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * answers.h: the answers of a job: shared by equal texts, counted, and found again by text
- * as long as they are among the last ones used. */
+ * answers.h: the answers of a job: shared by equal texts, counted, and found again by
+ * text as long as they are among the last ones used. */
 #ifndef SERVICE_ANSWERS_H
 #define SERVICE_ANSWERS_H
 
@@ -28,9 +28,9 @@ struct answers {
 bool answers_init(struct answers *answers, atomic_size_t *given);
 void answers_release(struct answers *answers);
 
-/* The answer to this text if it is known, else a new one with the text copied into it (then
- * *fresh). The caller holds a reference. NULL without memory. remember: keep it to be found;
- * old ones make room. */
+/* The answer to this text if it is known, else a new one with the text copied into it
+ * (then *fresh). The caller holds a reference. NULL without memory. remember: keep it to
+ * be found; old ones make room. */
 struct answer *answers_get(struct answers *answers, const struct buffer *text,
                            const struct buffer *before, bool remember, bool *fresh);
 void answer_release(struct answer *answer, atomic_size_t *given);

@@ -15,14 +15,14 @@
 #include <unistd.h>
 
 enum {
-    DEFAULT_TOKENS = 2048,        /* of a batch */
-    LONGEST = 512,                /* tokens that one text can cost */
+    DEFAULT_TOKENS = 2048, /* of a batch */
+    LONGEST = 512,         /* tokens that one text can cost */
     BATCH_RECORDS = 256,
-    BATCH_BYTES = 1024 * 1024,    /* of records; one longer record is a batch */
+    BATCH_BYTES = 1024 * 1024,       /* of records; one longer record is a batch */
     FLYING_BYTES = 16 * 1024 * 1024, /* of records between reader and writer */
-    KEPT_BYTES = 1024,            /* a record slot's memory between uses */
+    KEPT_BYTES = 1024,               /* a record slot's memory between uses */
     TICK_MS = 200,
-    STEPS = 256                   /* of the histogram of times, each 1.1 times the last */
+    STEPS = 256 /* of the histogram of times, each 1.1 times the last */
 };
 
 struct batch {
@@ -236,9 +236,9 @@ static enum bert_status add_text(struct job *job, struct batch *batch, size_t at
     if (!fresh)
         return BERT_OK;
     size_t i = batch->wanted_count++;
-    batch->texts[i] = (struct bert_text){
-        answer->text.data, answer->text.size,
-        answer->before.size ? answer->before.data : NULL, answer->before.size};
+    batch->texts[i] = (struct bert_text){answer->text.data, answer->text.size,
+                                         answer->before.size ? answer->before.data : NULL,
+                                         answer->before.size};
     batch->wanted[i] = &answer->given;
     size_t tokens = (answer->text.size + answer->before.size) / 3 + 2; /* Han: 3 bytes */
     batch->tokens += tokens < LONGEST ? tokens : LONGEST;
@@ -276,7 +276,8 @@ static enum bert_status add_record(struct job *job, struct bert_error *error) {
 
 static bool is_full(const struct job *job) {
     const struct batch *batch = job->filling;
-    size_t budget = job->options.batch_tokens ? job->options.batch_tokens : DEFAULT_TOKENS;
+    size_t budget =
+        job->options.batch_tokens ? job->options.batch_tokens : DEFAULT_TOKENS;
     return batch->tokens >= budget || batch->count == BATCH_RECORDS ||
            batch->bytes >= BATCH_BYTES;
 }
@@ -345,8 +346,9 @@ static enum bert_status run_texts(struct job *job, struct batch *batch,
         if (status)
             return status;
     }
-    enum bert_status status = job->ops->process(job->ops->context, *session, batch->texts,
-                                                batch->wanted, batch->wanted_count, error);
+    enum bert_status status =
+        job->ops->process(job->ops->context, *session, batch->texts, batch->wanted,
+                          batch->wanted_count, error);
     for (size_t i = 0; i < batch->wanted_count; i++) {
         const struct job_answer *answer = batch->wanted[i];
         if (answer->out.failed || answer->error.failed || answer->note.failed)
@@ -424,7 +426,8 @@ static struct batch *next_done(struct job *job, struct job_report *report) {
         bool some = job->written < job->published;
         batch = some ? &job->ring[job->written % job->ring_size] : NULL;
         report->state.unique = job->unique;
-        bool begun = job->written < job->taken; /* a slot not taken yet is not free, either */
+        bool begun =
+            job->written < job->taken; /* a slot not taken yet is not free, either */
         if (begun && batch->done)
             break;
         batch = NULL;
@@ -492,14 +495,15 @@ static void recycle(struct job *job, struct batch *batch) {
 /* Whether the batch after this one could be written at once. */
 static bool another_done(struct job *job) {
     pthread_mutex_lock(&job->mutex);
-    bool done = job->written < job->taken &&
-                job->ring[job->written % job->ring_size].done;
+    bool done =
+        job->written < job->taken && job->ring[job->written % job->ring_size].done;
     pthread_mutex_unlock(&job->mutex);
     return done;
 }
 
-static enum bert_status write_batch(struct job *job, struct batch *batch, struct sink *sink,
-                                    struct job_report *report, struct bert_error *error) {
+static enum bert_status write_batch(struct job *job, struct batch *batch,
+                                    struct sink *sink, struct job_report *report,
+                                    struct bert_error *error) {
     size_t i = 0;
     while (i < batch->count &&
            write_record(job, &batch->records[i], batch->answers[i], sink, report))
@@ -533,7 +537,8 @@ static int start_threads(struct job *job, pthread_t *threads, struct bert_error 
     sigfillset(&all);
     pthread_sigmask(SIG_BLOCK, &all, &before);
     for (; started <= job->threads; started++) {
-        int failure = pthread_create(&threads[started], NULL, started ? worker : reader, job);
+        int failure =
+            pthread_create(&threads[started], NULL, started ? worker : reader, job);
         if (failure == 0)
             continue;
         struct bert_error why;

@@ -2,9 +2,10 @@
  *
  * job.h: records in, records out, in order: the one path of all filters.
  *
- *   reader thread ──► ring of batches ──► workers (a session each) ──► writer (the caller)
- *   read, prepare,    at most a few per    process the texts of one     writes batches in
- *   drop equal texts  worker, bounded      batch at a time              input order
+ *   reader thread ──► ring of batches ──► workers (a session each) ──► writer (the
+ * caller) read, prepare,    at most a few per    process the texts of one     writes
+ * batches in drop equal texts  worker, bounded      batch at a time              input
+ * order
  *
  * A batch closes when its texts reach a budget of tokens, or as soon as the input has
  * nothing ready: such a lone batch is answered by a session that uses all threads. What a
@@ -20,9 +21,9 @@
 
 struct job;
 
-struct job_answer { /* of one text; several records may share it */
-    struct buffer out; /* what write gets; process appends */
-    enum bert_status status; /* BERT_RECORD: see error. Set it by job_fail */
+struct job_answer {            /* of one text; several records may share it */
+    struct buffer out;         /* what write gets; process appends */
+    enum bert_status status;   /* BERT_RECORD: see error. Set it by job_fail */
     struct buffer error, note; /* NUL-terminated where not empty */
 };
 void job_fail(struct job_answer *answer, const char *why);
@@ -32,8 +33,8 @@ struct job_ops {
     void *context; /* the first argument of each */
 
     /* In the reader's thread, in order: appends the text to be answered, valid UTF-8, and
-     * what is read before it (struct bert_text; nothing when left empty). BERT_RECORD fails
-     * this record alone. */
+     * what is read before it (struct bert_text; nothing when left empty). BERT_RECORD
+     * fails this record alone. */
     enum bert_status (*prepare)(void *context, const struct record *record,
                                 struct buffer *text, struct buffer *before,
                                 struct bert_error *error);
@@ -43,8 +44,8 @@ struct job_ops {
      * when the job has no model. */
     enum bert_status (*process)(void *context, struct bert_session *session,
                                 const struct bert_text *texts,
-                                struct job_answer *const *answers,
-                                size_t count, struct bert_error *error);
+                                struct job_answer *const *answers, size_t count,
+                                struct bert_error *error);
 
     /* In the caller's thread, in order: one record with its answer, or with why it has
      * none (then answer is empty; why may hold any bytes of the record). */
@@ -64,7 +65,8 @@ struct job_options { /* all zero is the default */
     /* A failed record, in order; file NULL is standard input. False stops the job. */
     bool (*failed)(void *arg, const char *file, uint64_t line, const char *why);
     void (*note)(void *arg, const char *file, uint64_t line, const char *note);
-    /* After a batch was written (to the sink, not yet flushed). last is its last record. */
+    /* After a batch was written (to the sink, not yet flushed). last is its last record.
+     */
     enum bert_status (*written)(void *arg, const struct job_state *state,
                                 const struct record *last, struct bert_error *error);
     /* About five times a second, if nothing else happens. */
@@ -89,9 +91,9 @@ void job_watch(struct job *job, struct source_options *options);
  * times. */
 void job_stop(struct job *job);
 
-/* Runs once. BERT_OK also when records failed (see report); BERT_RECORD when failed() said
- * stop. The report is filled in any case. The sink is flushed whenever nothing is ready to be
- * written, and at the end; it is not closed. */
+/* Runs once. BERT_OK also when records failed (see report); BERT_RECORD when failed()
+ * said stop. The report is filled in any case. The sink is flushed whenever nothing is
+ * ready to be written, and at the end; it is not closed. */
 enum bert_status job_run(struct job *job, struct records *records,
                          const struct job_ops *ops, struct sink *sink,
                          struct job_report *report, struct bert_error *error);

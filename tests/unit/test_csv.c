@@ -36,8 +36,8 @@ static bool next(void) {
 }
 
 static void check_span(struct span span, const char *expected) {
-    ck_assert_msg(span_equal(span, span_of(expected)), "'%.*s' is not '%s'", (int)span.size,
-                  span.data, expected);
+    ck_assert_msg(span_equal(span, span_of(expected)), "'%.*s' is not '%s'",
+                  (int)span.size, span.data, expected);
 }
 
 static void check_good(size_t count) {
@@ -198,20 +198,25 @@ START_TEST(v15_names_with_commas_and_digits) {
 END_TEST
 
 START_TEST(v16_formulas) {
-    static const char *const formulas[] = {"=cmd|x", "@x", "\tx", "\rx", "-", "+a", "-5.2x",
-                                           "-1e", "=1"};
-    static const char *const others[] = {"", "a", "-5", "+1", "-5.2", "-.5", "+1e-9", "5=1"};
+    static const char *const formulas[] = {"=cmd|x", "@x",    "\tx", "\rx", "-",
+                                           "+a",     "-5.2x", "-1e", "=1"};
+    static const char *const others[] = {"",     "a",   "-5",    "+1",
+                                         "-5.2", "-.5", "+1e-9", "5=1"};
     for (size_t i = 0; i < sizeof formulas / sizeof *formulas; i++)
-        ck_assert_msg(csv_is_formula(formulas[i], strlen(formulas[i])), "%s", formulas[i]);
+        ck_assert_msg(csv_is_formula(formulas[i], strlen(formulas[i])), "%s",
+                      formulas[i]);
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         ck_assert_msg(!csv_is_formula(others[i], strlen(others[i])), "%s", others[i]);
 }
 END_TEST
 
 START_TEST(v18_quotes_only_where_needed) {
-    static const char *const cases[][2] = {{" 2", " 2"},     {"a b", "a b"},
-                                           {"a,b", "\"a,b\""}, {"a\"b", "\"a\"\"b\""},
-                                           {"a\nb", "\"a\nb\""}, {"\r", "\"\r\""},
+    static const char *const cases[][2] = {{" 2", " 2"},
+                                           {"a b", "a b"},
+                                           {"a,b", "\"a,b\""},
+                                           {"a\"b", "\"a\"\"b\""},
+                                           {"a\nb", "\"a\nb\""},
+                                           {"\r", "\"\r\""},
                                            {"", ""}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct buffer out = {0};
@@ -258,7 +263,8 @@ START_TEST(line_ends_are_kept) {
 END_TEST
 
 START_TEST(a_row_beyond_the_limit) {
-    const char *text = "a,b\n1,xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx\n2,\"yyy\nzzz\nzzz\nzzz\n3,4\n";
+    const char *text =
+        "a,b\n1,xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx\n2,\"yyy\nzzz\nzzz\nzzz\n3,4\n";
     open_as(FORMAT_CSV, text, strlen(text), 16);
     check_bad(2, "longer than 16 bytes");
     ck_assert_uint_eq(record.count, 0);
@@ -277,10 +283,11 @@ START_TEST(invalid_utf8) {
     check_bad(2, "invalid UTF-8 at byte 3");
     check_span(record.cells[1].raw, "\xff");
     close_all();
-    struct records_options options = {.format = FORMAT_CSV, .replace_invalid = true,
-                                      .source.encoding = ENCODING_UTF8};
+    struct records_options options = {
+        .format = FORMAT_CSV, .replace_invalid = true, .source.encoding = ENCODING_UTF8};
     const char *text = "a,b\n1,\xff\n2,\"x\"\"\xe4\xb8\"\n";
-    ck_assert_int_eq(records_open_memory(&records, text, strlen(text), &options, NULL), 0);
+    ck_assert_int_eq(records_open_memory(&records, text, strlen(text), &options, NULL),
+                     0);
     check_good(2);
     check_span(record.cells[1].value, "\xef\xbf\xbd");
     check_span(record.cells[1].raw, "\xff");
@@ -292,7 +299,8 @@ END_TEST
 
 START_TEST(no_header) {
     struct records_options options = {.format = FORMAT_CSV, .no_header = true};
-    ck_assert_int_eq(records_open_memory(&records, "1,2\n3\n", 6, &options, NULL), BERT_OK);
+    ck_assert_int_eq(records_open_memory(&records, "1,2\n3\n", 6, &options, NULL),
+                     BERT_OK);
     size_t cell;
     ck_assert_ptr_null(records_header(records));
     ck_assert_int_eq(records_column(records, span_of("2"), &cell, NULL), BERT_OK);

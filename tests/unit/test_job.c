@@ -95,7 +95,8 @@ static enum bert_status run(struct reverse *reverse, struct job_options options,
     options.failed = on_failure;
     options.arg = reverse;
     ck_assert_int_eq(job_new(&job, &options, NULL), BERT_OK);
-    ck_assert_int_eq(records_open_memory(&records, input.data, input.size, NULL, NULL), 0);
+    ck_assert_int_eq(records_open_memory(&records, input.data, input.size, NULL, NULL),
+                     0);
     ck_assert_int_eq(sink_open_memory(&sink, output, NULL), BERT_OK);
     if (reverse->stop_at_first)
         reverse->stop_at_first = job;
@@ -125,8 +126,8 @@ START_TEST(same_bytes_in_any_way) {
     for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
         struct reverse reverse = {0};
         struct buffer out = {0};
-        ck_assert_int_eq(run(&reverse, ways[i], (struct span){lines.data, lines.size}, &out),
-                         BERT_OK);
+        ck_assert_int_eq(
+            run(&reverse, ways[i], (struct span){lines.data, lines.size}, &out), BERT_OK);
         ck_assert_uint_eq(report.state.records, LINES);
         ck_assert_uint_eq(report.state.failed, LINES / 50);
         ck_assert_uint_eq(reverse.failures, LINES / 50);
@@ -152,7 +153,8 @@ START_TEST(more_texts_than_are_remembered) {
         buffer_printf(&lines, "%d\n", i % 30000);
     struct reverse reverse = {0};
     struct job_options options = {.threads = 2};
-    ck_assert_int_eq(run(&reverse, options, (struct span){lines.data, lines.size}, &out), 0);
+    ck_assert_int_eq(run(&reverse, options, (struct span){lines.data, lines.size}, &out),
+                     0);
     ck_assert_uint_eq(report.state.records, 60000);
     ck_assert_uint_eq(report.state.unique, 60000);
     buffer_release(&lines);
@@ -211,7 +213,8 @@ START_TEST(a_failing_sink_ends_it) {
     struct sink *sink;
     struct job_options options = {.threads = 2};
     ck_assert_int_eq(job_new(&job, &options, NULL), BERT_OK);
-    ck_assert_int_eq(records_open_memory(&records, lines.data, lines.size, NULL, NULL), 0);
+    ck_assert_int_eq(records_open_memory(&records, lines.data, lines.size, NULL, NULL),
+                     0);
     ck_assert_int_eq(sink_open(&sink, "/dev/full", false, NULL), BERT_OK);
     ck_assert_int_eq(run_records(&reverse, job, records, sink), BERT_IO);
     ck_assert_ptr_nonnull(strstr(error.message, "No space left"));

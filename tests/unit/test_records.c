@@ -16,7 +16,8 @@ static struct bert_error error;
 
 static void open_bytes(const char *bytes, size_t size, enum record_format format) {
     struct records_options options = {.format = format};
-    ck_assert_int_eq(records_open_memory(&records, bytes, size, &options, &error), BERT_OK);
+    ck_assert_int_eq(records_open_memory(&records, bytes, size, &options, &error),
+                     BERT_OK);
 }
 
 static bool next(void) {
@@ -40,7 +41,8 @@ static void close_all(void) {
 
 /* ---- Encodings ------------------------------------------------------------------- */
 
-static const char gbk[] = "\xce\xc4\xb1\xbe\r\n\xbd\xf1\xcc\xec[MASK]\r\n"; /* 文本 今天 */
+static const char gbk[] =
+    "\xce\xc4\xb1\xbe\r\n\xbd\xf1\xcc\xec[MASK]\r\n"; /* 文本 今天 */
 
 START_TEST(v02_gbk_is_found_after_utf8) {
     struct records_progress progress;
@@ -70,10 +72,10 @@ START_TEST(guesses) {
         const char *text;
         enum encoding encoding;
     } cases[] = {{"", ENCODING_UTF8},
-                 {"\xe4\xb8\xad\xe5\x9b", ENCODING_UTF8},     /* cut */
-                 {"\xd6\xd0\xb9", ENCODING_GB18030},          /* cut */
-                 {"\x81\x30\x81\x30", ENCODING_GB18030},      /* four bytes */
-                 {"caf\xe9 \xff", ENCODING_UTF8}};            /* neither */
+                 {"\xe4\xb8\xad\xe5\x9b", ENCODING_UTF8}, /* cut */
+                 {"\xd6\xd0\xb9", ENCODING_GB18030},      /* cut */
+                 {"\x81\x30\x81\x30", ENCODING_GB18030},  /* four bytes */
+                 {"caf\xe9 \xff", ENCODING_UTF8}};        /* neither */
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         ck_assert_int_eq(encoding_guess(cases[i].text, strlen(cases[i].text)),
                          cases[i].encoding);
@@ -97,8 +99,8 @@ END_TEST
 START_TEST(bytes_that_are_no_gb18030_fail_their_record) {
     static const char bytes[] = "\xce\xc4\xb1\xbe\n\xbd\xff\n\xbd\xf1";
     struct records_options options = {.source.encoding = ENCODING_GB18030};
-    ck_assert_int_eq(records_open_memory(&records, bytes, sizeof bytes - 1, &options, NULL),
-                     BERT_OK);
+    ck_assert_int_eq(
+        records_open_memory(&records, bytes, sizeof bytes - 1, &options, NULL), BERT_OK);
     check_value("文本");
     ck_assert(next());
     ck_assert_int_eq(record.status, BERT_RECORD);
@@ -112,14 +114,20 @@ START_TEST(utf16_is_refused_by_name) {
         const char *bytes;
         size_t size;
         const char *name;
-    } cases[] = {{"\xff\xfe" "a\0", 4, "UTF-16 (little"},
+    } cases[] = {{"\xff\xfe"
+                  "a\0",
+                  4, "UTF-16 (little"},
                  {"\xfe\xff\0a", 4, "UTF-16 (big"},
                  {"\xff\xfe\0\0", 4, "UTF-32"},
-                 {"a\0,\0b\0\n\0" "1\0,\0" "2\0\n\0", 16, "UTF-16 (little"}};
+                 {"a\0,\0b\0\n\0"
+                  "1\0,\0"
+                  "2\0\n\0",
+                  16, "UTF-16 (little"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct records_options options = {.format = FORMAT_CSV};
         ck_assert_int_eq(records_open_memory(&records, cases[i].bytes, cases[i].size,
-                                             &options, &error), BERT_USAGE);
+                                             &options, &error),
+                         BERT_USAGE);
         ck_assert_msg(strstr(error.message, cases[i].name) != NULL, "%s", error.message);
     }
 }
@@ -133,8 +141,8 @@ static void count_wait(void *arg) {
     waits++;
     const char *const *script = arg;
     if (script[waits - 1])
-        ck_assert_int_gt(write(pipe_ends[1], script[waits - 1], strlen(script[waits - 1])),
-                         0);
+        ck_assert_int_gt(
+            write(pipe_ends[1], script[waits - 1], strlen(script[waits - 1])), 0);
     else
         ck_assert_int_eq(write(stop_ends[1], "", 1), 1);
 }
@@ -208,7 +216,8 @@ START_TEST(json_lines) {
     }
     struct records_options options = {.format = FORMAT_JSONL,
                                       .source.encoding = ENCODING_UTF8};
-    ck_assert_int_eq(records_open_memory(&records, all.data, all.size, &options, NULL), 0);
+    ck_assert_int_eq(records_open_memory(&records, all.data, all.size, &options, NULL),
+                     0);
     size_t cell;
     ck_assert_int_eq(records_text_column(records, &cell, NULL), BERT_OK);
     for (int i = 0; i < COUNT; i++) {
@@ -256,8 +265,8 @@ START_TEST(several_files) {
     scratch_write_text("c.csv", "t,v\n5,6\n");
     char *paths[] = {scratch_path("a.csv"), scratch_path("b.csv"), scratch_path("c.csv")};
     struct records_options options = {.format = record_format_of(paths[0], FORMAT_TEXT)};
-    ck_assert_int_eq(records_open(&records, (const char *const *)paths, 3, &options, NULL),
-                     BERT_OK);
+    ck_assert_int_eq(
+        records_open(&records, (const char *const *)paths, 3, &options, NULL), BERT_OK);
     struct records_progress progress;
     records_progress(records, &progress);
     ck_assert_uint_eq(progress.size, 10 + 8 + 8);
@@ -272,8 +281,9 @@ START_TEST(several_files) {
     ck_assert_ptr_nonnull(strstr(error.message, "c.csv: its header"));
     close_all();
     ck_assert_int_eq(unlink(paths[2]), 0);
-    ck_assert_int_eq(records_open(&records, (const char *const *)paths, 3, &options, &error),
-                     BERT_IO); /* before any row */
+    ck_assert_int_eq(
+        records_open(&records, (const char *const *)paths, 3, &options, &error),
+        BERT_IO); /* before any row */
     for (int i = 0; i < 3; i++)
         free(paths[i]);
     scratch_end();
@@ -318,8 +328,8 @@ START_TEST(json_reads) {
     memset(deep, '[', 100);
     memset(deep + 100, ']', 100);
     ck_assert_int_eq(json_parse(&document, deep, 200, 0, &error), BERT_RECORD);
-    ck_assert_int_eq(json_parse(&document, deep + 100 - JSON_DEPTH, 2 * JSON_DEPTH, 0, NULL),
-                     BERT_OK);
+    ck_assert_int_eq(
+        json_parse(&document, deep + 100 - JSON_DEPTH, 2 * JSON_DEPTH, 0, NULL), BERT_OK);
     json_free(document);
     ck_assert_int_eq(json_parse(&document, "[1,2]", 5, 4, &error), BERT_USAGE);
     const char *text = "{\"b\":1,\"a\":[true,2.5],\"[[\":\"\\\"[\"}";
@@ -349,8 +359,8 @@ END_TEST
 START_TEST(p03_no_carriage_return_in_logs) {
     struct progress progress;
     struct buffer out = {0};
-    struct progress_state state = {.records = 600, .errors = 2, .unique = 300, .taken = 25,
-                                   .size = 100};
+    struct progress_state state = {
+        .records = 600, .errors = 2, .unique = 300, .taken = 25, .size = 100};
     progress_init(&progress, PROGRESS_LOG, 0, 0);
     progress_show(&progress, &state, 59, &out);
     ck_assert_uint_eq(out.size, 0);
@@ -361,8 +371,9 @@ START_TEST(p03_no_carriage_return_in_logs) {
     out.size = 0;
     progress_init(&progress, PROGRESS_TERMINAL, 500, 0);
     progress_show(&progress, &state, 10, &out);
-    ck_assert_str_eq(buffer_text(&out), "\r600 rows, 10 rows/s, 25 %, ETA 3:00, 2 errors, "
-                                        "300 % unique\x1b[K");
+    ck_assert_str_eq(buffer_text(&out),
+                     "\r600 rows, 10 rows/s, 25 %, ETA 3:00, 2 errors, "
+                     "300 % unique\x1b[K");
     out.size = 0;
     progress_clear(&progress, &out);
     ck_assert_str_eq(buffer_text(&out), "\r\x1b[K");
