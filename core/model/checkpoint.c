@@ -6,6 +6,8 @@
 
 #include "base/path.h"
 #include "model/safetensors.h"
+#include "model/tfcheckpoint.h"
+#include "model/torchfile.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -141,8 +143,38 @@ static bool ends_with(const char *text, const char *suffix) {
     return size >= tail && memcmp(text + size - tail, suffix, tail) == 0;
 }
 
+/* The first bytes; fewer when the file is shorter. */
+static enum bert_status peek(const char *path, unsigned char *bytes, size_t *size,
+                             struct bert_error *error) {
+    struct mapping mapping;
+    enum bert_status status = mapping_open(&mapping, path, false, error);
+    if (status != BERT_OK)
+        return status;
+    if (*size > mapping.size)
+        *size = mapping.size;
+    if (*size)
+        memcpy(bytes, mapping.data, *size);
+    mapping_close(&mapping);
+    return BERT_OK;
+}
+
 static enum bert_status read_weights(struct checkpoint *checkpoint, const char *path,
                                      struct bert_error *error) {
+    unsigned char head[16] = {0};
+    size_t size = sizeof head;
+    enum bert_status status = peek(path, head, &size, error);
+    if (status != BERT_OK)
+        return status;
+    if (torchfile_is_zip(head, size)) {
+        checkpoint->format = "torch zip";
+        return torchfile_read_zip(checkpoint, path, error);
+    }
+    if (torchfile_is_legacy(head, size)) {
+        checkpoint->format = "torch legacy";
+        return torchfile_read_legacy(checkpoint, path, error);
+    }
+    if (ends_with(path, ".bin") && (size < 9 || head[8] != '{') && head[0] != 'v')
+        return error_set(error, BERT_MODEL, "%s: truncated or no PyTorch file", path);
     checkpoint->format = "safetensors";
     return safetensors_read(checkpoint, path, error);
 }
@@ -169,7 +201,31 @@ static enum bert_status read_path(struct checkpoint *checkpoint, const char *pat
                                   struct bert_error *error) {
     if (ends_with(path, ".index.json"))
         return read_shards(checkpoint, path, error);
+    if (tfcheckpoint_is(path)) {
+        checkpoint->format = "tensorflow";
+        return tfcheckpoint_read(checkpoint, path, error);
+    }
     return read_weights(checkpoint, path, error);
+}
+
+/* The name of the TensorFlow index in a folder, malloc'ed; NULL when there are none or
+ * several. */
+static char *find_tensorflow(const char *folder) {
+    DIR *stream = opendir(folder);
+    char *found = NULL;
+    int count = 0;
+    for (struct dirent *entry; stream && (entry = readdir(stream)) != NULL;) {
+        if (!ends_with(entry->d_name, ".index") || count++)
+            continue;
+        found = path_join(folder, entry->d_name);
+    }
+    if (stream)
+        closedir(stream);
+    if (count > 1) {
+        free(found);
+        return NULL;
+    }
+    return found;
 }
 
 static enum bert_status read_folder(struct checkpoint *checkpoint, const char *folder,
@@ -186,6 +242,8 @@ static enum bert_status read_folder(struct checkpoint *checkpoint, const char *f
             path = NULL;
         }
     }
+    if (!path)
+        path = find_tensorflow(folder);
     if (!path)
         return error_set(error, BERT_MODEL,
                          "%s: no weights in this folder (model.safetensors, "

@@ -6,6 +6,7 @@
 #include "base/cpu.h"
 #include "base/path.h"
 #include "model/bertfile.h"
+#include "model/tfcheckpoint.h"
 
 struct model_file {
     struct mapping mapping;       /* of a model.bert */
@@ -127,7 +128,7 @@ static enum bert_status open_weights(struct model_file *file, const char *path,
 static enum bert_status open_folder(struct model_file *file, const char *path,
                                     const struct loader_options *options,
                                     struct bert_error *error) {
-    if (!path_exists(path))
+    if (!path_exists(path) && !tfcheckpoint_is(path))
         return error_set(error, BERT_MODEL, "%s: no such file or folder", path);
     char *folder = folder_of(path);
     if (!folder)

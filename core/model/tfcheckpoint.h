@@ -12,4 +12,11 @@ bool tfcheckpoint_is(const char *path);
 enum bert_status tfcheckpoint_read(struct checkpoint *checkpoint, const char *path,
                                    struct bert_error *error);
 
+/* The same from memory: the bytes of the index and of count data files, which must outlive
+ * the checkpoint. *count is how many the index demands when it was 0, and nothing is read
+ * then. name is for messages. */
+enum bert_status tfcheckpoint_parse(struct checkpoint *checkpoint, struct span index,
+                                    const struct span *shards, uint64_t *count,
+                                    const char *name, struct bert_error *error);
+
 #endif

@@ -90,6 +90,15 @@ static const struct {
     {TINY "sharded/model.safetensors.index.json", 0},
     {TINY "f16", 1e-3},
     {TINY "bf16", 8e-3},
+    {TINY "bin-zip", 0},
+    {TINY "bin-zip/pytorch_model.bin", 0},
+    {TINY "bin-legacy", 0},                   /* C01 C05 C06 C16 */
+    {TINY "bin-module-half", 1e-3},
+    {TINY "bin-strided", 0},
+    {TINY "tf", 0}, /* C22 C24 */
+    {TINY "tf/bert_model.ckpt", 0},
+    {TINY "tf/bert_model.ckpt.index", 0},
+    {TINY "tf/bert_model.ckpt.data-00000-of-00001", 0},
 };
 
 START_TEST(layout_has_the_weights) {
