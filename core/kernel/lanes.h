@@ -21,7 +21,11 @@
 #include "kernel/kernel.h"
 #include "kernel/polynomial.h"
 
+#if defined(__clang__)
+#define UNROLL _Pragma("clang loop unroll(full)")
+#else
 #define UNROLL _Pragma("GCC unroll 16")
+#endif
 
 /* ---- Register by register -------------------------------------------------------- */
 

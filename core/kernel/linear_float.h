@@ -6,8 +6,8 @@
  *
  * Loops, outermost first: rows that fit half of L2; 16 outputs, finished together; 8 of
  * them, whose weights over BLOCK_INPUTS stay in L1 (and are widened there when they are
- * halves) while all rows pass by; tiles. Longer rows carry their partial sums along. The
- * first tile of a block fetches the next block's weights. */
+ * halves) while all rows pass by; tiles. Longer rows carry their partial sums along.
+ * Memory must never rest: each step fetches its share of the next 8 outputs' weights. */
 #ifndef KERNEL_LINEAR_FLOAT_H
 #define KERNEL_LINEAR_FLOAT_H
 
@@ -25,8 +25,9 @@ struct block { /* dots (rows, outputs) = x (rows, n) · w (outputs, n)ᵀ, some 
     size_t dots_stride;
     v16 (*carry)[BLOCK_OUTPUTS]; /* partial sums, unless these inputs are first and last */
     bool first, last;
-    const char *ahead; /* weights wanted next, or NULL */
-    size_t ahead_stride, ahead_size;
+    const char *ahead; /* weights wanted next */
+    size_t ahead_step; /* bytes of them that each step fetches */
+    size_t tiles;      /* in a column of tiles */
 };
 
 /* One step: 16 inputs, or fewer at the end of a row. Part by part, to hold few registers. */
@@ -55,19 +56,23 @@ INLINE void tile_tail(v16 (*s)[TILE_OUTPUTS], const struct block *b, const float
     }
 }
 
+INLINE const char *fetch(const char *ahead, size_t bytes) {
+    for (size_t i = 0; i < bytes; i += 64)
+        __builtin_prefetch(ahead + i, 0, 2);
+    return ahead + bytes;
+}
+
 INLINE void tile(const struct block *b, size_t r, size_t o, int rows, int outputs) {
     const float *x = b->x + r * b->x_stride, *w = b->w + o * b->w_stride;
-    const char *ahead = r == 0 && b->ahead ? b->ahead + o * b->ahead_stride : NULL;
+    size_t index = o / TILE_OUTPUTS * b->tiles + r / TILE_ROWS;
+    const char *ahead = b->ahead + index * (b->n / 16) * b->ahead_step;
     v16 s[TILE_ROWS][TILE_OUTPUTS];
     UNROLL for (int i = 0; i < rows; i++)
         UNROLL for (int j = 0; j < outputs; j++)
             s[i][j] = b->first ? v_all(0) : b->carry[r + (size_t)i][o + (size_t)j];
     size_t k = 0;
     for (; k + 16 <= b->n; k += 16) {
-        if (ahead)
-            UNROLL for (int j = 0; j < outputs; j++)
-                __builtin_prefetch(ahead + (size_t)j * b->ahead_stride + k * b->ahead_size,
-                                   0, 2);
+        ahead = fetch(ahead, b->ahead_step);
         tile_step(s, b, x + k, w + k, rows, outputs);
     }
     if (k < b->n)
@@ -139,8 +144,10 @@ static void linear_block(const struct linear *l, const float *x, size_t x_stride
                       .dots = dots,
                       .dots_stride = 16,
                       .carry = s->carry,
-                      .ahead_stride = l->in * size,
-                      .ahead_size = size};
+                      .ahead = w + outputs * l->in * size,
+                      .tiles = (rows + TILE_ROWS - 1) / TILE_ROWS};
+    size_t tiles = (outputs + TILE_OUTPUTS - 1) / TILE_OUTPUTS * b.tiles;
+    b.ahead_step = (outputs * 16 * size + tiles - 1) / tiles;
     for (size_t k = 0; k < l->in; k += BLOCK_INPUTS) {
         size_t left = l->in - k;
         b.n = left < BLOCK_INPUTS ? left : BLOCK_INPUTS;
@@ -148,10 +155,10 @@ static void linear_block(const struct linear *l, const float *x, size_t x_stride
         b.last = b.n == left;
         b.x = x + k;
         b.w = half ? s->wide[0] : (const float *)l->weight + o * l->in + k;
-        b.ahead = b.last ? w + outputs * l->in * size : w + (k + BLOCK_INPUTS) * size;
         if (half)
             widen(s->wide, (const uint16_t *)l->weight + o * l->in + k, l->in, outputs, b.n);
         block_run(&b, rows, outputs);
+        b.ahead += tiles * (b.n / 16) * b.ahead_step;
     }
 }
 

@@ -6,7 +6,7 @@
  * file, which defines ISA(operation) as its name.
  *
  * Loops, outermost first: rows that fit half of L2; panels, which stay in L1 or L2 while
- * the rows pass by; tiles. The first tile fetches the next panels. */
+ * the rows pass by; tiles. Each step fetches its share of the next panels. */
 #ifndef KERNEL_LINEAR_INT8_H
 #define KERNEL_LINEAR_INT8_H
 
@@ -19,77 +19,92 @@ INLINE vint int8_broadcast(const uint8_t *x) {
     return i_all(four);
 }
 
-INLINE void int8_finish(const struct linear_job *job, size_t r, size_t o, size_t n,
-                        const vint *sum) {
+struct stripe { /* some panels of outputs from o on, for rows first .. last */
+    size_t first, last, o, end;
+    const char *ahead; /* weights wanted next */
+    size_t ahead_step; /* bytes of them that each step fetches */
+};
+
+/* Apart from the loop below: inlined into it, this costs the loop its registers. */
+static __attribute__((noinline)) void int8_finish(const struct linear_job *job, size_t r,
+                                                  size_t o, size_t end, size_t rows,
+                                                  size_t panels, const vint *sum) {
     const struct linear *l = job->linear;
-    v16 value, scale = v_mul(v_all(job->q.scale[r]), v_load(l->scale + o));
-    UNROLL for (int p = 0; p < V_PARTS; p++)
-        value.r[p] = r_compensated(sum[p], job->q.zero[r], l->sum + o + p * V_LANES);
-    v_finish(job, r, o, n, v_fma(value, scale, v_load(l->bias + o)));
+    for (size_t j = 0; j < panels; j++, o += 16) {
+        size_t n = end - o < 16 ? end - o : 16;
+        v16 weight_scale = v_load(l->scale + o), bias = v_load(l->bias + o);
+        for (size_t i = r; i < r + rows; i++) {
+            const vint *s = sum + ((i - r) * panels + j) * V_PARTS;
+            v16 value, scale = v_mul(v_all(job->q.scale[i]), weight_scale);
+            UNROLL for (int p = 0; p < V_PARTS; p++)
+                value.r[p] = r_compensated(s[p], job->q.zero[i], l->sum + o + p * V_LANES);
+            v_finish(job, i, o, n, v_fma(value, scale, bias));
+        }
+    }
 }
 
-/* rows from r on, panels of outputs from o on, end: of the outputs. */
-INLINE void int8_tile(const struct linear_job *job, size_t r, size_t o, size_t end, int rows,
-                      int panels, bool ahead) {
+INLINE void int8_tile(const struct linear_job *job, struct stripe *stripe, size_t r, int rows,
+                      int panels) {
     const size_t groups = (job->linear->in + 3) / 4, stride = job->q.stride;
+    const size_t ahead_step = stripe->ahead_step;
+    const char *ahead = stripe->ahead;
     const uint8_t *x = job->q.data + r * stride;
-    const int8_t *w = (const int8_t *)job->linear->weight + o / 16 * groups * 64;
-    vint s[INT8_ROWS][INT8_PANELS * V_PARTS];
-    UNROLL for (int i = 0; i < rows; i++)
-        UNROLL for (int j = 0; j < panels * V_PARTS; j++) s[i][j] = i_all(0);
+    const int8_t *w = (const int8_t *)job->linear->weight + stripe->o / 16 * groups * 64;
+    vint s[INT8_ROWS * INT8_PANELS * V_PARTS], sums[INT8_ROWS * INT8_PANELS * V_PARTS];
+    const int width = panels * V_PARTS;
+    UNROLL for (int i = 0; i < rows * width; i++) s[i] = i_all(0);
     for (size_t g = 0; g < groups; g++) {
         vint c[INT8_PANELS * V_PARTS];
-        UNROLL for (int j = 0; j < panels; j++) {
-            const int8_t *line = w + ((size_t)j * groups + g) * 64;
-            if (ahead)
-                __builtin_prefetch(line + (size_t)panels * groups * 64, 0, 2);
-            UNROLL for (int p = 0; p < V_PARTS; p++)
-                c[j * V_PARTS + p] = i_load(line + p * V_LANES * 4);
-        }
+        __builtin_prefetch(ahead, 0, 2);
+        if (ahead_step > 64)
+            __builtin_prefetch(ahead + 64, 0, 2);
+        ahead += ahead_step;
+        UNROLL for (int j = 0; j < width; j++)
+            c[j] = i_load(w + ((size_t)(j / V_PARTS) * groups + g) * 64 + j % V_PARTS * V_LANES * 4);
         UNROLL for (int i = 0; i < rows; i++) {
             vint a = int8_broadcast(x + (size_t)i * stride + g * 4);
-            UNROLL for (int j = 0; j < panels * V_PARTS; j++)
-                s[i][j] = i_dot(s[i][j], a, c[j]);
+            UNROLL for (int j = 0; j < width; j++)
+                s[i * width + j] = i_dot(s[i * width + j], a, c[j]);
         }
     }
-    UNROLL for (int i = 0; i < rows; i++)
-        UNROLL for (int j = 0; j < panels; j++) {
-            size_t from = o + (size_t)j * 16, n = end - from < 16 ? end - from : 16;
-            int8_finish(job, r + (size_t)i, from, n, &s[i][j * V_PARTS]);
-        }
+    stripe->ahead = ahead;
+    UNROLL for (int i = 0; i < rows * width; i++) sums[i] = s[i]; /* s stays in registers */
+    int8_finish(job, r, stripe->o, stripe->end, (size_t)rows, (size_t)panels, sums);
 }
 
-/* Rows first .. last of some panels. */
-#define INT8_COLUMN(panels)                                                                \
-    static void int8_panels_##panels(const struct linear_job *job, size_t first,           \
-                                     size_t last, size_t o, size_t end) {                  \
-        size_t r = first;                                                                  \
-        for (; r + INT8_ROWS <= last; r += INT8_ROWS)                                      \
-            if (r == first)                                                                \
-                int8_tile(job, r, o, end, INT8_ROWS, panels, true);                        \
-            else                                                                           \
-                int8_tile(job, r, o, end, INT8_ROWS, panels, false);                       \
-        for (; r + 4 <= last; r += 4)                                                      \
-            int8_tile(job, r, o, end, 4, panels, r == first);                              \
-        for (; r + 2 <= last; r += 2)                                                      \
-            int8_tile(job, r, o, end, 2, panels, r == first);                              \
-        if (r < last)                                                                      \
-            int8_tile(job, r, o, end, 1, panels, r == first);                              \
+#define INT8_STRIPE(panels)                                                                \
+    static void int8_stripe_##panels(const struct linear_job *job, struct stripe *s) {     \
+        size_t r = s->first;                                                               \
+        for (; r + INT8_ROWS <= s->last; r += INT8_ROWS)                                   \
+            int8_tile(job, s, r, INT8_ROWS, panels);                                       \
+        for (; r + 4 <= s->last; r += 4)                                                   \
+            int8_tile(job, s, r, 4, panels);                                               \
+        for (; r + 2 <= s->last; r += 2)                                                   \
+            int8_tile(job, s, r, 2, panels);                                               \
+        if (r < s->last)                                                                   \
+            int8_tile(job, s, r, 1, panels);                                               \
     }
-INT8_COLUMN(1)
+INT8_STRIPE(1)
 #if INT8_PANELS == 2
-INT8_COLUMN(2)
+INT8_STRIPE(2)
 #endif
 
-static void int8_outputs(const struct linear_job *job, size_t first, size_t last,
-                         size_t begin, size_t end) {
-    size_t o = begin;
+static void int8_rows(const struct linear_job *job, size_t first, size_t last, size_t begin,
+                      size_t end) {
+    const size_t panel = (job->linear->in + 3) / 4 * 64, rows = last - first;
+    const size_t tiles = (rows + INT8_ROWS - 1) / INT8_ROWS;
+    struct stripe s = {first, last, begin, end, NULL, 0};
+    for (size_t panels; s.o < end; s.o += panels * 16) {
+        panels = end - s.o > 16 ? INT8_PANELS : 1;
+        s.ahead = (const char *)job->linear->weight + (s.o / 16 + panels) * panel;
+        s.ahead_step = (panels * 64 + tiles - 1) / tiles;
 #if INT8_PANELS == 2
-    for (; o + 16 < end; o += 32)
-        int8_panels_2(job, first, last, o, end);
+        if (panels == 2)
+            int8_stripe_2(job, &s);
+        else
 #endif
-    for (; o < end; o += 16)
-        int8_panels_1(job, first, last, o, end);
+            int8_stripe_1(job, &s);
+    }
 }
 
 void ISA(linear_int8)(const struct linear_job *job, size_t begin, size_t end) {
@@ -97,7 +112,7 @@ void ISA(linear_int8)(const struct linear_job *job, size_t begin, size_t end) {
     together = together < INT8_ROWS ? INT8_ROWS : together / INT8_ROWS * INT8_ROWS;
     for (size_t first = 0; first < job->rows; first += together) {
         size_t last = job->rows - first < together ? job->rows : first + together;
-        int8_outputs(job, first, last, begin, end);
+        int8_rows(job, first, last, begin, end);
     }
 }
 
