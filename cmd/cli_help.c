@@ -39,9 +39,9 @@ static void print_option(const struct cli_option *option) {
 
 void cli_print_help(const struct cli *cli) {
     const struct cli_program *program = cli->program;
-    printf("%s %s.\n\n  %s\n  %s\n\nUsage: %s [OPTION...] %s\n", program->name,
+    printf("%s %s.\n\n  %s\n  %s\n\nUsage: %s [OPTION...]%s%s\n", program->name,
            program->summary, program->examples[0], program->examples[1], program->name,
-           program->operands);
+           *program->operands ? " " : "", program->operands);
     for (const struct cli_state *state = cli->states; state->option->kind != CLI_END;
          state++)
         if (state->option->kind == CLI_GROUP)

@@ -29,6 +29,11 @@ static bool take_call(void *values, const char *argument, char *why, size_t size
     return true;
 }
 
+static bool take_maybe(void *values, const char *argument, char *why, size_t size) {
+    ((struct values *)values)->called = argument ? argument : "nothing";
+    return true;
+}
+
 #define FIELD(name) offsetof(struct values, name)
 static const struct cli_option rows[] = {
     {CLI_GROUP, .help = "Things"},
@@ -45,6 +50,7 @@ static const struct cli_option rows[] = {
      FIELD(text), .environment = "TEST_CLI_TEXT"},
     {CLI_LIST, "list", 'l', "ITEM", "several", FIELD(list)},
     {CLI_CALL, "a-name-that-leaves-no-room", 0, "X", "called", .handle = take_call},
+    {CLI_CALL, "maybe", 0, "[=X]", "may go without", .handle = take_maybe},
     {CLI_FLAG, "secret", 0, NULL, "hidden", FIELD(flag), .flags = CLI_HIDDEN},
     {CLI_HELP, "help", 'h', NULL, "print this help"},
     {CLI_END}};
@@ -114,6 +120,19 @@ START_TEST(every_kind_is_stored) {
     ck_assert_str_eq(cli.operands[3], "--help");
     ck_assert_ptr_null(cli.operands[4]);
     ck_assert_str_eq(read_back("err"), "");
+}
+END_TEST
+
+START_TEST(an_argument_may_be_optional) {
+    ck_assert(parse("--maybe", "operand", NULL));
+    ck_assert_str_eq(values.called, "nothing");
+    ck_assert_int_eq(cli.operand_count, 1);
+}
+END_TEST
+
+START_TEST(an_optional_argument_is_taken) {
+    ck_assert(parse("--maybe=", "--maybe=it", NULL));
+    ck_assert_str_eq(values.called, "it");
 }
 END_TEST
 
@@ -205,6 +224,7 @@ START_TEST(sources_count_in_order) {
                                        "text: \"environment\"  # TEST_CLI_TEXT\n"
                                        "list: [\"x\"]  # command line\n"
                                        "# a-name-that-leaves-no-room:  # default\n"
+                                       "# maybe:  # default\n"
                                        "secret: true  # default\n");
 }
 END_TEST
@@ -330,6 +350,8 @@ int main(void) {
     TCase *tcase = tcase_create("cli");
     tcase_add_checked_fixture(tcase, begin, end);
     tcase_add_test(tcase, every_kind_is_stored);
+    tcase_add_test(tcase, an_argument_may_be_optional);
+    tcase_add_test(tcase, an_optional_argument_is_taken);
     tcase_add_test(tcase, operands_keep_their_order_for_posix);
     tcase_add_loop_test(tcase, bad_options_are_usage_errors, 0,
                         sizeof refused / sizeof *refused);
