@@ -159,6 +159,7 @@ static void build_jsonl(struct record_builder *builder, struct record *record,
     else if (builder->refused && json_member(document, builder->refused) &&
              fail_first(record))
         buffer_printf(&record->message, "member '%s' exists already", builder->refused);
+    record->is_object = !record->status;
     for (size_t i = 0; i < builder->member_count && !record->status; i++)
         build_member(record, document, builder->members[i]);
     while (record->count < builder->member_count && add_cell(record))
@@ -234,6 +235,7 @@ enum bert_status record_build(struct record_builder *builder, struct record *rec
     record->memory.failed = record->message.failed = false;
     record->status = BERT_OK;
     record->error = NULL;
+    record->is_object = false;
     record->line = row->line;
     if (!buffer_reserve(&record->memory, room))
         return error_memory(error);

@@ -27,8 +27,7 @@ struct records {
     struct record header, ahead; /* ahead: the first row, read to know the width */
     bool has_header, has_ahead, ended, stopped;
     uint64_t number, taken, size; /* taken: of the files before */
-    enum encoding encoding;
-    char **members; /* of JSONL, asked for */
+    char **members;               /* of JSONL, asked for */
 };
 
 static const char *const format_names[] = {"text", "csv", "tsv", "jsonl"};
@@ -91,7 +90,8 @@ static enum bert_status read_row(struct records *records, struct record *record,
         struct row row;
         enum row_state state;
         enum bert_status status = rowscan_next(&records->scan, &row, &state, error);
-        records->encoding = source_encoding(records->source);
+        record->encoding = source_encoding(records->source);
+        record->taken = records->taken + source_taken(records->source);
         *end = state == ROW_END;
         if (status || *end)
             return status;
@@ -427,11 +427,9 @@ enum bert_status records_next(struct records *records, struct record *record, bo
 }
 
 void records_progress(const struct records *records, struct records_progress *progress) {
-    const struct source *source = records->source;
     *progress = (struct records_progress){
-        .taken = records->taken + (source ? source_taken(source) : 0),
         .size = records->size,
-        .stopped = records->stopped || (source && source_stopped(source)),
-        .empty = records->ended && has_rows(records) && !records->builder.width,
-        .encoding = records->encoding};
+        .stopped =
+            records->stopped || (records->source && source_stopped(records->source)),
+        .empty = records->ended && has_rows(records) && !records->builder.width};
 }

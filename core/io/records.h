@@ -37,12 +37,15 @@ struct record {
     uint64_t line;          /* where it starts, from 1 in each file */
     uint64_t end;           /* bytes of the whole input up to here, line end included */
     uint64_t hash;          /* of all records up to here, the header included */
+    uint64_t taken;         /* bytes of all inputs that were read, undecoded */
+    enum encoding encoding; /* as decided; ENCODING_AUTO: all was ASCII */
     const char *file;       /* NULL: standard input; belongs to the reader */
     struct span raw;        /* all of it but the line end */
     struct span terminator; /* "\n", "\r\n", "\r", or "" at the end of a file */
     struct cell *cells; /* CSV, TSV: as many as there are. text: one. JSONL: those asked
                            for by records_column, raw unset */
     size_t count;
+    bool is_object;          /* JSONL: raw is an object, without the refused member */
     enum bert_status status; /* BERT_OK or BERT_RECORD */
     const char *error;       /* why */
 
@@ -107,12 +110,10 @@ enum bert_status records_text_column(struct records *records, size_t *cell,
 enum bert_status records_next(struct records *records, struct record *record, bool *end,
                               struct bert_error *error);
 
-struct records_progress {
-    uint64_t taken, size; /* bytes read of all inputs; size 0: unknown */
+struct records_progress { /* not while another thread is in records_next */
+    uint64_t size;        /* bytes of all inputs; 0: unknown */
     bool stopped;         /* source_options.stop_fd ended it */
     bool empty;           /* not even a header, where there should be one */
-    enum encoding
-        encoding; /* as decided for the file in hand; ENCODING_AUTO: all ASCII */
 };
 void records_progress(const struct records *records, struct records_progress *progress);
 

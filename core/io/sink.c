@@ -64,21 +64,36 @@ static int open_part(const char *part, bool keep) {
     }
 }
 
+/* Where path leads, through symbolic links; NULL for what is no regular file. */
+static char *target_of(const char *path, bool *exists) {
+    struct stat about;
+    *exists = stat(path, &about) == 0;
+    if (*exists && !S_ISREG(about.st_mode))
+        return NULL;
+    return *exists ? realpath(path, NULL) : strdup(path);
+}
+
+char *sink_part_of(const char *path) {
+    bool exists;
+    char *target = path && strcmp(path, "-") != 0 ? target_of(path, &exists) : NULL;
+    if (!target)
+        return NULL;
+    struct buffer part = {0};
+    buffer_add_text(&part, target);
+    buffer_add_text(&part, ".part");
+    free(target);
+    return buffer_text(&part);
+}
+
 static int open_named(struct sink *sink, const char *path, bool keep) {
     struct stat about;
     bool exists = stat(path, &about) == 0;
     if (exists && !S_ISREG(about.st_mode))
         return open(path, O_WRONLY | O_CLOEXEC);
     sink->regular = true;
-    sink->target =
-        exists ? realpath(path, NULL) : strdup(path); /* through symbolic links */
-    if (!sink->target)
-        return -1;
-    struct buffer part = {0};
-    buffer_add_text(&part, sink->target);
-    buffer_add_text(&part, ".part");
-    sink->part = buffer_text(&part);
-    if (!sink->part) {
+    sink->target = target_of(path, &exists);
+    sink->part = sink_part_of(path);
+    if (!sink->target || !sink->part) {
         errno = ENOMEM;
         return -1;
     }
@@ -165,6 +180,11 @@ void sink_text(struct sink *sink, const char *text) {
     sink_write(sink, text, strlen(text));
 }
 
+void sink_no_memory(struct sink *sink) {
+    if (!sink->failure)
+        sink->failure = ENOMEM;
+}
+
 enum bert_status sink_flush(struct sink *sink, struct bert_error *error) {
     empty(sink);
     return report(sink, error);
@@ -228,10 +248,6 @@ uint64_t sink_offset(const struct sink *sink) {
 
 const char *sink_name(const struct sink *sink) {
     return sink->name;
-}
-
-const char *sink_part(const struct sink *sink) {
-    return sink->part;
 }
 
 bool sink_reader_gone(const struct sink *sink) {

@@ -12,6 +12,10 @@
 
 struct sink;
 
+/* The path of NAME.part that sink_open would write, malloc'ed; NULL for what is written
+ * in place, and without memory. */
+char *sink_part_of(const char *path);
+
 /* path NULL or "-" is standard output. NAME.part is created anew; with keep it is opened
  * as it is, to be cut by sink_cut(). What is no regular file (/dev/null, a pipe) is
  * written in place. Fails with BERT_IO, also when another process is writing NAME.part.
@@ -25,6 +29,8 @@ enum bert_status sink_open_memory(struct sink **sink, struct buffer *buffer,
 /* After a failure these do nothing; sink_flush and sink_close report it. */
 void sink_write(struct sink *sink, const void *bytes, size_t size);
 void sink_text(struct sink *sink, const char *text);
+/* Fails it because memory for what was to be written ran out. */
+void sink_no_memory(struct sink *sink);
 
 enum bert_status sink_flush(struct sink *sink, struct bert_error *error);
 /* Flushes and waits until the bytes are on the disk (regular files only). */
@@ -43,7 +49,6 @@ enum bert_status sink_close(struct sink *sink, enum sink_end end,
 
 uint64_t sink_offset(const struct sink *sink); /* bytes written, buffered ones included */
 const char *sink_name(const struct sink *sink);
-const char *sink_part(const struct sink *sink); /* path of NAME.part, or NULL */
 /* Whether the reader went away (EPIPE): programs then end without a message. */
 bool sink_reader_gone(const struct sink *sink);
 bool sink_failed(const struct sink *sink);
