@@ -23,6 +23,8 @@ struct bertfile_input {
     enum bert_precision precision;
     const char *source, *license; /* may be NULL */
     struct pool *pool;            /* or NULL */
+    bool hugging_face; /* no model.bert but a plain model.safetensors: no vocabulary, no
+                          gaps, the element types of the source unless precision is set */
 };
 
 struct bertfile_output { /* writes bytes at an offset of the file, in any order */

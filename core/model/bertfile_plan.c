@@ -25,18 +25,17 @@ static struct bertfile_item *add_item(struct bertfile_plan *plan, const char *na
     return item;
 }
 
-static bool end_item(struct bertfile_plan *plan, struct bertfile_item *item) {
+static void end_item(struct bertfile_plan *plan, struct bertfile_item *item) {
     item->size = element_size(item->element);
     for (int i = 0; i < item->rank; i++)
         item->size *= item->shape[i];
     plan->total += item->size;
-    return true;
 }
 
 /* The format allows no holes: a gap is a tensor. */
 static bool align(struct bertfile_plan *plan) {
     size_t gap = (BERTFILE_ALIGNMENT - plan->total % BERTFILE_ALIGNMENT) % BERTFILE_ALIGNMENT;
-    if (gap == 0)
+    if (gap == 0 || plan->input.hugging_face)
         return true;
     char name[NAME_SIZE];
     snprintf(name, sizeof name, "pad.%zu", plan->count);
@@ -45,7 +44,8 @@ static bool align(struct bertfile_plan *plan) {
         return false;
     item->rank = 1;
     item->shape[0] = gap;
-    return end_item(plan, item);
+    end_item(plan, item);
+    return true;
 }
 
 /* Keys and values follow their queries without a gap, so that the three are one matrix. */
@@ -54,15 +54,25 @@ static bool continues(enum part part) {
            part == PART_VALUE_BIAS;
 }
 
+static enum element part_element(const struct bertfile_plan *plan, int layer, enum part part,
+                                 bool matrix) {
+    enum element source = parts_get(plan->input.parts, layer, part)->element;
+    if (plan->input.precision == BERT_PRECISION_DEFAULT)
+        return source == ELEMENT_F16 || source == ELEMENT_BF16 ? source : ELEMENT_F32;
+    if (plan->input.hugging_face)
+        return plan->input.precision == BERT_F32 ? ELEMENT_F32 : ELEMENT_F16;
+    return matrix && plan->input.precision != BERT_F32 ? ELEMENT_F16 : ELEMENT_F32;
+}
+
 static bool add_part(struct bertfile_plan *plan, int layer, enum part part) {
     struct shape shape = part_shape(&plan->input.parts->config.model, part);
-    bool half = shape.rows > 0 && plan->input.precision != BERT_F32;
     struct slot slot = {layer, part};
     char name[NAME_SIZE];
     names_format(slot, name);
     if (!continues(part) && !align(plan))
         return false;
-    struct bertfile_item *item = add_item(plan, name, half ? ELEMENT_F16 : ELEMENT_F32);
+    struct bertfile_item *item =
+        add_item(plan, name, part_element(plan, layer, part, shape.rows > 0));
     if (!item)
         return false;
     item->plain = true;
@@ -70,7 +80,8 @@ static bool add_part(struct bertfile_plan *plan, int layer, enum part part) {
     if (shape.rows)
         item->shape[item->rank++] = shape.rows;
     item->shape[item->rank++] = shape.columns;
-    return end_item(plan, item);
+    end_item(plan, item);
+    return true;
 }
 
 static bool add_field(struct bertfile_plan *plan, struct slot slot, const char *field,
@@ -82,7 +93,8 @@ static bool add_field(struct bertfile_plan *plan, struct slot slot, const char *
         return false;
     item->rank = 1;
     item->shape[0] = count;
-    return end_item(plan, item);
+    end_item(plan, item);
+    return true;
 }
 
 static bool add_panels(struct bertfile_plan *plan, int layer, enum part weight) {
@@ -99,7 +111,8 @@ static bool add_panels(struct bertfile_plan *plan, int layer, enum part weight) 
     item->shape[1] = (shape.columns + GROUP - 1) / GROUP;
     item->shape[2] = PANEL;
     item->shape[3] = GROUP;
-    return end_item(plan, item) && add_field(plan, slot, "scale", ELEMENT_F32, out) &&
+    end_item(plan, item);
+    return add_field(plan, slot, "scale", ELEMENT_F32, out) &&
            add_field(plan, slot, "sum", ELEMENT_I32, out) &&
            add_field(plan, slot, "bias", ELEMENT_F32, out);
 }
@@ -138,15 +151,19 @@ static bool add_layer(struct bertfile_plan *plan, int layer) {
            add_norm(plan, layer, PART_OUTPUT_NORM_WEIGHT);
 }
 
+static bool add_vocabulary(struct bertfile_plan *plan) {
+    struct bertfile_item *item = add_item(plan, BERTFILE_VOCABULARY, ELEMENT_U8);
+    if (!item)
+        return false;
+    item->rank = 1;
+    item->shape[0] = plan->input.vocabulary.size;
+    end_item(plan, item);
+    return true;
+}
+
 static bool add_all(struct bertfile_plan *plan) {
     const struct config *config = &plan->input.parts->config;
-    struct bertfile_item *vocabulary = add_item(plan, BERTFILE_VOCABULARY, ELEMENT_U8);
-    if (!vocabulary)
-        return false;
-    vocabulary->rank = 1;
-    vocabulary->shape[0] = plan->input.vocabulary.size;
-    end_item(plan, vocabulary);
-    bool ok = add_part(plan, -1, PART_WORD) && add_part(plan, -1, PART_POSITION) &&
+    bool ok = (plan->input.hugging_face || add_vocabulary(plan)) && add_part(plan, -1, PART_WORD) && add_part(plan, -1, PART_POSITION) &&
               add_part(plan, -1, PART_TYPE) && add_norm(plan, -1, PART_EMBEDDING_NORM_WEIGHT);
     for (int i = 0; ok && i < config->model.layers; i++)
         ok = add_layer(plan, i);
@@ -218,7 +235,10 @@ static bool format_header(const struct bertfile_plan *plan, const char *source_s
     static const char zeros[] =
         "0000000000000000000000000000000000000000000000000000000000000000";
     buffer_add(out, "\0\0\0\0\0\0\0", 8);
-    put_metadata(plan, source_sha256 ? source_sha256 : zeros, out);
+    if (plan->input.hugging_face)
+        buffer_add_text(out, "{\"__metadata__\": {\"format\": \"pt\"}");
+    else
+        put_metadata(plan, source_sha256 ? source_sha256 : zeros, out);
     for (size_t i = 0; i < plan->count; i++)
         put_item(&plan->items[i], data, out);
     buffer_add_byte(out, '}');
@@ -252,6 +272,14 @@ void bertfile_plan_release(struct bertfile_plan *plan) {
     *plan = (struct bertfile_plan){0};
 }
 
+static void put_checksum(const struct bertfile_plan *plan, struct buffer *header) {
+    const struct span *vocabulary = &plan->input.vocabulary;
+    uint32_t crc = crc32c(0, header->data, header->size);
+    char digits[9];
+    snprintf(digits, sizeof digits, "%08x", crc32c(crc, vocabulary->data, vocabulary->size));
+    memcpy(header->data + BERTFILE_DIGITS, digits, 8);
+}
+
 enum bert_status bertfile_write_header(struct bertfile_plan *plan, const char *source_sha256,
                                        const struct bertfile_output *output,
                                        struct bert_error *error) {
@@ -261,11 +289,8 @@ enum bert_status bertfile_write_header(struct bertfile_plan *plan, const char *s
         buffer_release(&header);
         return error_memory(error);
     }
-    uint32_t crc = crc32c(0, header.data, header.size);
-    const struct span *vocabulary = &plan->input.vocabulary;
-    char digits[16];
-    snprintf(digits, sizeof digits, "%08x", crc32c(crc, vocabulary->data, vocabulary->size));
-    memcpy(header.data + BERTFILE_DIGITS, digits, 8);
+    if (!plan->input.hugging_face)
+        put_checksum(plan, &header);
     enum bert_status status = output->write(output->arg, 0, header.data, header.size, error);
     buffer_release(&header);
     return status;

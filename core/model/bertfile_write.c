@@ -55,9 +55,16 @@ static bool all_finite(const float *row, size_t n) {
     return finite;
 }
 
-static bool to_halves(const float *row, size_t n, uint16_t *halves) {
+/* Into F16 or BF16; the latter only from BF16, so that nothing is rounded. */
+static bool to_halves(const float *row, size_t n, enum element element, uint16_t *halves) {
     bool finite = true;
     for (size_t i = 0; i < n; i++) {
+        if (element == ELEMENT_BF16) {
+            uint32_t bits;
+            memcpy(&bits, &row[i], sizeof bits);
+            halves[i] = (uint16_t)(bits >> 16);
+            continue;
+        }
         halves[i] = float_to_half(row[i]);
         finite &= (halves[i] & 0x7c00) != 0x7c00;
     }
@@ -68,7 +75,7 @@ static enum bert_status put_rows(struct writer *writer, struct bertfile_item *it
                                  const struct tensor *tensor, const unsigned char *data,
                                  float *row, uint16_t *chunk, size_t chunk_rows) {
     size_t rows = tensor_rows(tensor), columns = tensor_columns(tensor);
-    bool half = item->element == ELEMENT_F16;
+    bool half = item->element != ELEMENT_F32;
     size_t size = columns * element_size(item->element);
     enum bert_status status = BERT_OK;
     for (size_t begin = 0; status == BERT_OK && begin < rows; begin += chunk_rows) {
@@ -78,7 +85,7 @@ static enum bert_status put_rows(struct writer *writer, struct bertfile_item *it
             tensor_row(tensor, data, begin + i, row);
             finite &= all_finite(row, columns);
             if (half)
-                fits &= to_halves(row, columns, chunk + i * columns);
+                fits &= to_halves(row, columns, item->element, chunk + i * columns);
             else
                 memcpy((char *)chunk + i * size, row, size);
         }
@@ -352,10 +359,10 @@ enum bert_status bertfile_write_tensors(struct bertfile_plan *plan,
     enum bert_status status = BERT_OK;
     for (size_t i = 0; status == BERT_OK && i < plan->count; i++) {
         struct bertfile_item *item = &plan->items[i];
-        if (i == 0)
-            status = put(&writer, item, 0, plan->input.vocabulary.data, item->size);
-        else if (item->plain)
+        if (item->plain)
             status = put_plain(&writer, item);
+        else if (strcmp(item->name, BERTFILE_VOCABULARY) == 0)
+            status = put(&writer, item, 0, plan->input.vocabulary.data, item->size);
         else if (strncmp(item->name, "pad.", 4) == 0)
             status = put(&writer, item, 0, zeros, item->size);
     }

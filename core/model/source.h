@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * source.h: a model on disk, whatever its form, before its weights are made ready: the
+ * tensors checked against the configuration, the tokenizer's settings, the vocabulary. */
+#ifndef MODEL_SOURCE_H
+#define MODEL_SOURCE_H
+
+#include "model/bertfile.h"
+
+struct source {
+    struct mapping mapping;       /* of a model.bert */
+    struct bertfile bertfile;     /* in it; precision BERT_PRECISION_DEFAULT: it is none */
+    struct checkpoint checkpoint; /* of a folder */
+    struct tokenizer_files tokenizer;
+    struct config config;
+    struct parts parts; /* unset for tokenizer_only and for int8 weights */
+    const char *format;
+};
+
+/* path as for loader_open. Release it also after a failure. */
+enum bert_status source_open(struct source *source, const char *path,
+                             const struct loader_options *options, struct bert_error *error);
+void source_release(struct source *source);
+
+static inline bool source_is_bertfile(const struct source *source) {
+    return source->bertfile.precision != BERT_PRECISION_DEFAULT;
+}
+
+#endif
