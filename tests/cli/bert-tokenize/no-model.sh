@@ -1,0 +1,3 @@
+# SPDX-License-Identifier: MIT
+# A missing model says where it was looked for.
+echo 好 | bert-tokenize -m no-such-model
