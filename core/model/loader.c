@@ -5,10 +5,10 @@
 #include "model/loader.h"
 
 #include "base/cpu.h"
-#include "model/source.h"
+#include "model/origin.h"
 
 struct model_file {
-    struct source source;
+    struct origin origin;
     struct bertfile converted; /* in the keeper's memory, when quantised at opening */
     struct keeper keeper;
     struct weights weights;
@@ -34,9 +34,9 @@ static enum bert_status write_image(struct bertfile_plan *plan, void *image,
 
 /* Quantises as bert-convert does, and opens the result. */
 static enum bert_status quantise(struct model_file *file, struct bert_error *error) {
-    struct bertfile_input input = {.parts = &file->source.parts,
-                                   .tokenizer = &file->source.tokenizer.settings,
-                                   .vocabulary = file->source.tokenizer.vocabulary,
+    struct bertfile_input input = {.parts = &file->origin.parts,
+                                   .tokenizer = &file->origin.tokenizer.settings,
+                                   .vocabulary = file->origin.tokenizer.vocabulary,
                                    .precision = BERT_INT8};
     struct bertfile_plan plan = {0};
     enum bert_status status = pool_new(&input.pool, cpu_usable_cores(), error);
@@ -59,9 +59,9 @@ static enum bert_status quantise(struct model_file *file, struct bert_error *err
 
 static enum bert_status make_weights(struct model_file *file, enum bert_precision precision,
                                      struct bert_error *error) {
-    const struct bertfile *bertfile = &file->source.bertfile;
+    const struct bertfile *bertfile = &file->origin.bertfile;
     enum bert_precision own =
-        source_is_bertfile(&file->source) ? bertfile->precision : BERT_F32;
+        origin_is_bertfile(&file->origin) ? bertfile->precision : BERT_F32;
     if (precision == BERT_PRECISION_DEFAULT)
         precision = own;
     if (own == BERT_INT8 && precision != BERT_INT8)
@@ -73,23 +73,23 @@ static enum bert_status make_weights(struct model_file *file, enum bert_precisio
         return bertfile_weights(bertfile, &file->weights, &file->keeper, error);
     if (precision == BERT_INT8)
         return quantise(file, error);
-    return assemble(&file->weights, &file->keeper, &file->source.parts, precision, error);
+    return assemble(&file->weights, &file->keeper, &file->origin.parts, precision, error);
 }
 
 /* ---- The interface ---- */
 
 static uint64_t find_identity(const struct model_file *file) {
-    const struct source *source = &file->source;
-    uint64_t hash = source->bertfile.identity;
-    if (!source_is_bertfile(source)) {
+    const struct origin *origin = &file->origin;
+    uint64_t hash = origin->bertfile.identity;
+    if (!origin_is_bertfile(origin)) {
         struct buffer text = {0};
-        config_write(&source->config, &text);
-        tokenizer_settings_write(&source->tokenizer.settings, &text);
-        hash = file->has_weights ? checkpoint_identity(&source->checkpoint) : HASH_SEED;
+        config_write(&origin->config, &text);
+        tokenizer_settings_write(&origin->tokenizer.settings, &text);
+        hash = file->has_weights ? checkpoint_identity(&origin->checkpoint) : HASH_SEED;
         if (text.data)
             hash = hash_bytes(hash, text.data, text.size);
-        hash = hash_bytes(hash, source->tokenizer.vocabulary.data,
-                          source->tokenizer.vocabulary.size);
+        hash = hash_bytes(hash, origin->tokenizer.vocabulary.data,
+                          origin->tokenizer.vocabulary.size);
         buffer_release(&text);
     }
     return hash_bytes(hash, &file->weights.precision, sizeof file->weights.precision);
@@ -106,7 +106,7 @@ enum bert_status loader_open(struct model_file **result, const char *path,
         free(file);
         return error_memory(error);
     }
-    enum bert_status status = source_open(&file->source, path, options, error);
+    enum bert_status status = origin_open(&file->origin, path, options, error);
     if (status == BERT_OK && !options->tokenizer_only)
         status = make_weights(file, options->precision, error);
     if (status != BERT_OK) {
@@ -122,7 +122,7 @@ void loader_close(struct model_file *file) {
     if (!file)
         return;
     bertfile_release(&file->converted);
-    source_release(&file->source);
+    origin_release(&file->origin);
     keeper_release(&file->keeper);
     free(file->path);
     free(file);
@@ -133,17 +133,17 @@ const struct weights *loader_weights(const struct model_file *file) {
 }
 
 const struct tokenizer_settings *loader_tokenizer(const struct model_file *file) {
-    return &file->source.tokenizer.settings;
+    return &file->origin.tokenizer.settings;
 }
 
 struct span loader_vocabulary(const struct model_file *file) {
-    return file->source.tokenizer.vocabulary;
+    return file->origin.tokenizer.vocabulary;
 }
 
 void loader_facts(const struct model_file *file, struct loader_facts *facts) {
-    const struct bertfile *bertfile = &file->source.bertfile;
-    bool own = source_is_bertfile(&file->source);
-    *facts = (struct loader_facts){.format = file->source.format,
+    const struct bertfile *bertfile = &file->origin.bertfile;
+    bool own = origin_is_bertfile(&file->origin);
+    *facts = (struct loader_facts){.format = file->origin.format,
                                    .source = own ? bertfile->source : file->path,
                                    .license = own ? bertfile->license : NULL,
                                    .identity = file->identity};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * source.c: tells a model.bert from a folder, a file in one, or a TensorFlow prefix. */
-#include "model/source.h"
+ * origin.c: tells a model.bert from a folder, a file in one, or a TensorFlow prefix. */
+#include "model/origin.h"
 
 #include "base/path.h"
 #include "model/tfcheckpoint.h"
@@ -18,28 +18,28 @@ static char *folder_of(const char *path) {
     return strndup(path, slash == path ? 1 : (size_t)(slash - path));
 }
 
-static enum bert_status open_weights(struct source *source, const char *path,
+static enum bert_status open_weights(struct origin *origin, const char *path,
                                      const struct loader_options *options,
                                      struct bert_error *error) {
     enum bert_status status =
-        checkpoint_open(&source->checkpoint, path, options->no_mmap, error);
+        checkpoint_open(&origin->checkpoint, path, options->no_mmap, error);
     if (status != BERT_OK)
         return status;
-    source->format = source->checkpoint.format;
-    status = parts_check(&source->parts, &source->checkpoint, &source->config, options->note,
+    origin->format = origin->checkpoint.format;
+    status = parts_check(&origin->parts, &origin->checkpoint, &origin->config, options->note,
                          options->note_arg, error);
     if (status != BERT_OK)
         return status;
-    source->config = source->parts.config;
-    size_t lines = vocabulary_lines(source->tokenizer.vocabulary);
-    if (lines > (size_t)source->config.model.vocabulary)
+    origin->config = origin->parts.config;
+    size_t lines = vocabulary_lines(origin->tokenizer.vocabulary);
+    if (lines > (size_t)origin->config.model.vocabulary)
         return error_set(error, BERT_MODEL,
                          "%s: the vocabulary has %zu entries, the word embeddings %d rows", path,
-                         lines, source->config.model.vocabulary);
+                         lines, origin->config.model.vocabulary);
     return BERT_OK;
 }
 
-static enum bert_status open_folder(struct source *source, const char *path,
+static enum bert_status open_folder(struct origin *origin, const char *path,
                                     const struct loader_options *options,
                                     struct bert_error *error) {
     if (!path_exists(path) && !tfcheckpoint_is(path))
@@ -47,71 +47,71 @@ static enum bert_status open_folder(struct source *source, const char *path,
     char *folder = folder_of(path);
     if (!folder)
         return error_memory(error);
-    enum bert_status status = config_read(&source->config, folder, error);
+    enum bert_status status = config_read(&origin->config, folder, error);
     if (status == BERT_OK)
-        status = tokenizer_files_read(&source->tokenizer, folder,
-                                      source->config.model.vocabulary, options, error);
+        status = tokenizer_files_read(&origin->tokenizer, folder,
+                                      origin->config.model.vocabulary, options, error);
     free(folder);
     if (status == BERT_OK && !options->tokenizer_only)
-        status = open_weights(source, path, options, error);
+        status = open_weights(origin, path, options, error);
     return status;
 }
 
 /* ---- model.bert ---- */
 
-static enum bert_status open_bertfile(struct source *source, const char *path,
+static enum bert_status open_bertfile(struct origin *origin, const char *path,
                                       const struct loader_options *options,
                                       struct bert_error *error) {
-    struct bertfile *bertfile = &source->bertfile;
-    enum bert_status status = checkpoint_refuse_pointer(&source->mapping, path, error);
+    struct bertfile *bertfile = &origin->bertfile;
+    enum bert_status status = checkpoint_refuse_pointer(&origin->mapping, path, error);
     if (status == BERT_OK)
         status =
-            bertfile_open(bertfile, source->mapping.data, source->mapping.size, path, error);
+            bertfile_open(bertfile, origin->mapping.data, origin->mapping.size, path, error);
     if (status != BERT_OK)
         return status;
-    source->config = bertfile->config;
-    source->tokenizer.settings = bertfile->tokenizer;
-    source->tokenizer.vocabulary = bertfile->vocabulary;
-    source->format = "model.bert";
+    origin->config = bertfile->config;
+    origin->tokenizer.settings = bertfile->tokenizer;
+    origin->tokenizer.vocabulary = bertfile->vocabulary;
+    origin->format = "model.bert";
     if (options->tokenizer_only || bertfile->precision == BERT_INT8)
         return BERT_OK;
-    return parts_check(&source->parts, &bertfile->checkpoint, &source->config, NULL, NULL,
+    return parts_check(&origin->parts, &bertfile->checkpoint, &origin->config, NULL, NULL,
                        error);
 }
 
 /* Whether path is a model.bert, which is mapped then; a file called so must be one. */
-static enum bert_status map_bertfile(struct source *source, const char *path, bool no_mmap,
+static enum bert_status map_bertfile(struct origin *origin, const char *path, bool no_mmap,
                                      bool *is, struct bert_error *error) {
     *is = false;
     size_t length = strlen(path);
     if (path_is_folder(path) || !path_exists(path))
         return BERT_OK;
-    enum bert_status status = mapping_open(&source->mapping, path, no_mmap, error);
+    enum bert_status status = mapping_open(&origin->mapping, path, no_mmap, error);
     if (status != BERT_OK)
         return status;
-    *is = bertfile_is(source->mapping.data, source->mapping.size) ||
+    *is = bertfile_is(origin->mapping.data, origin->mapping.size) ||
           (length > 5 && strcmp(path + length - 5, ".bert") == 0);
     if (!*is)
-        mapping_close(&source->mapping);
+        mapping_close(&origin->mapping);
     return BERT_OK;
 }
 
-enum bert_status source_open(struct source *source, const char *path,
+enum bert_status origin_open(struct origin *origin, const char *path,
                              const struct loader_options *options,
                              struct bert_error *error) {
     bool is_bertfile;
-    *source = (struct source){0};
+    *origin = (struct origin){0};
     enum bert_status status =
-        map_bertfile(source, path, options->no_mmap, &is_bertfile, error);
+        map_bertfile(origin, path, options->no_mmap, &is_bertfile, error);
     if (status != BERT_OK)
         return status;
-    return is_bertfile ? open_bertfile(source, path, options, error)
-                       : open_folder(source, path, options, error);
+    return is_bertfile ? open_bertfile(origin, path, options, error)
+                       : open_folder(origin, path, options, error);
 }
 
-void source_release(struct source *source) {
-    bertfile_release(&source->bertfile);
-    checkpoint_close(&source->checkpoint);
-    mapping_close(&source->mapping);
-    buffer_release(&source->tokenizer.owned);
+void origin_release(struct origin *origin) {
+    bertfile_release(&origin->bertfile);
+    checkpoint_close(&origin->checkpoint);
+    mapping_close(&origin->mapping);
+    buffer_release(&origin->tokenizer.owned);
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * source.h: a model on disk, whatever its form, before its weights are made ready: the
+ * origin.h: a model on disk, whatever its form, before its weights are made ready: the
  * tensors checked against the configuration, the tokenizer's settings, the vocabulary. */
-#ifndef MODEL_SOURCE_H
-#define MODEL_SOURCE_H
+#ifndef MODEL_ORIGIN_H
+#define MODEL_ORIGIN_H
 
 #include "model/bertfile.h"
 
-struct source {
+struct origin {
     struct mapping mapping;       /* of a model.bert */
     struct bertfile bertfile;     /* in it; precision BERT_PRECISION_DEFAULT: it is none */
     struct checkpoint checkpoint; /* of a folder */
@@ -18,12 +18,12 @@ struct source {
 };
 
 /* path as for loader_open. Release it also after a failure. */
-enum bert_status source_open(struct source *source, const char *path,
+enum bert_status origin_open(struct origin *origin, const char *path,
                              const struct loader_options *options, struct bert_error *error);
-void source_release(struct source *source);
+void origin_release(struct origin *origin);
 
-static inline bool source_is_bertfile(const struct source *source) {
-    return source->bertfile.precision != BERT_PRECISION_DEFAULT;
+static inline bool origin_is_bertfile(const struct origin *origin) {
+    return origin->bertfile.precision != BERT_PRECISION_DEFAULT;
 }
 
 #endif
