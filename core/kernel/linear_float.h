@@ -12,9 +12,10 @@
 #define KERNEL_LINEAR_FLOAT_H
 
 #include "base/cpu.h"
+#include "kernel/ahead.h"
 #include "kernel/lanes.h"
 
-enum { TILE_ROWS = 3, BLOCK_ROWS = 192, BLOCK_OUTPUTS = 8, BLOCK_INPUTS = 1024 };
+enum { TILE_ROWS = 3, BLOCK_ROWS = 192, BLOCK_OUTPUTS = 8, BLOCK_INPUTS = 1024, FEW_TILES = 7 };
 
 struct block { /* dots (rows, outputs) = x (rows, n) · w (outputs, n)ᵀ, some of the inputs */
     const float *x;
@@ -25,9 +26,8 @@ struct block { /* dots (rows, outputs) = x (rows, n) · w (outputs, n)ᵀ, some 
     size_t dots_stride;
     v16 (*carry)[BLOCK_OUTPUTS]; /* partial sums, unless these inputs are first and last */
     bool first, last;
-    const char *ahead; /* weights wanted next */
-    size_t ahead_step; /* bytes of them that each step fetches */
-    size_t tiles;      /* in a column of tiles */
+    struct ahead ahead;
+    size_t tiles; /* in a column of tiles */
 };
 
 /* One step: 16 inputs, or fewer at the end of a row. Part by part, to hold few registers. */
@@ -56,23 +56,17 @@ INLINE void tile_tail(v16 (*s)[TILE_OUTPUTS], const struct block *b, const float
     }
 }
 
-INLINE const char *fetch(const char *ahead, size_t bytes) {
-    for (size_t i = 0; i < bytes; i += 64)
-        __builtin_prefetch(ahead + i, 0, 2);
-    return ahead + bytes;
-}
-
 INLINE void tile(const struct block *b, size_t r, size_t o, int rows, int outputs) {
     const float *x = b->x + r * b->x_stride, *w = b->w + o * b->w_stride;
-    size_t index = o / TILE_OUTPUTS * b->tiles + r / TILE_ROWS;
-    const char *ahead = b->ahead + index * (b->n / 16) * b->ahead_step;
+    struct ahead ahead = b->ahead;
+    ahead.at += (o / TILE_OUTPUTS * b->tiles + r / TILE_ROWS) * (b->n / 16) * ahead.step;
     v16 s[TILE_ROWS][TILE_OUTPUTS];
     UNROLL for (int i = 0; i < rows; i++)
         UNROLL for (int j = 0; j < outputs; j++)
             s[i][j] = b->first ? v_all(0) : b->carry[r + (size_t)i][o + (size_t)j];
     size_t k = 0;
     for (; k + 16 <= b->n; k += 16) {
-        ahead = fetch(ahead, b->ahead_step);
+        ahead_step(&ahead);
         tile_step(s, b, x + k, w + k, rows, outputs);
     }
     if (k < b->n)
@@ -144,10 +138,11 @@ static void linear_block(const struct linear *l, const float *x, size_t x_stride
                       .dots = dots,
                       .dots_stride = 16,
                       .carry = s->carry,
-                      .ahead = w + outputs * l->in * size,
                       .tiles = (rows + TILE_ROWS - 1) / TILE_ROWS};
     size_t tiles = (outputs + TILE_OUTPUTS - 1) / TILE_OUTPUTS * b.tiles;
-    b.ahead_step = (outputs * 16 * size + tiles - 1) / tiles;
+    size_t bytes = outputs * l->in * size;
+    b.ahead = ahead_begin(w + bytes, bytes, (l->in + 15) / 16 * tiles,
+                          b.tiles <= FEW_TILES);
     for (size_t k = 0; k < l->in; k += BLOCK_INPUTS) {
         size_t left = l->in - k;
         b.n = left < BLOCK_INPUTS ? left : BLOCK_INPUTS;
@@ -158,7 +153,7 @@ static void linear_block(const struct linear *l, const float *x, size_t x_stride
         if (half)
             widen(s->wide, (const uint16_t *)l->weight + o * l->in + k, l->in, outputs, b.n);
         block_run(&b, rows, outputs);
-        b.ahead += tiles * (b.n / 16) * b.ahead_step;
+        b.ahead.at += tiles * (b.n / 16) * b.ahead.step;
     }
 }
 

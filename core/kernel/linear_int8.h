@@ -11,6 +11,7 @@
 #define KERNEL_LINEAR_INT8_H
 
 #include "base/cpu.h"
+#include "kernel/ahead.h"
 #include "kernel/lanes.h"
 
 INLINE vint int8_broadcast(const uint8_t *x) {
@@ -21,8 +22,7 @@ INLINE vint int8_broadcast(const uint8_t *x) {
 
 struct stripe { /* some panels of outputs from o on, for rows first .. last */
     size_t first, last, o, end;
-    const char *ahead; /* weights wanted next */
-    size_t ahead_step; /* bytes of them that each step fetches */
+    struct ahead ahead;
 };
 
 /* Apart from the loop below: inlined into it, this costs the loop its registers. */
@@ -46,8 +46,7 @@ static __attribute__((noinline)) void int8_finish(const struct linear_job *job, 
 INLINE void int8_tile(const struct linear_job *job, struct stripe *stripe, size_t r, int rows,
                       int panels) {
     const size_t groups = (job->linear->in + 3) / 4, stride = job->q.stride;
-    const size_t ahead_step = stripe->ahead_step;
-    const char *ahead = stripe->ahead;
+    struct ahead ahead = stripe->ahead;
     const uint8_t *x = job->q.data + r * stride;
     const int8_t *w = (const int8_t *)job->linear->weight + stripe->o / 16 * groups * 64;
     vint s[INT8_ROWS * INT8_PANELS * V_PARTS], sums[INT8_ROWS * INT8_PANELS * V_PARTS];
@@ -55,10 +54,7 @@ INLINE void int8_tile(const struct linear_job *job, struct stripe *stripe, size_
     UNROLL for (int i = 0; i < rows * width; i++) s[i] = i_all(0);
     for (size_t g = 0; g < groups; g++) {
         vint c[INT8_PANELS * V_PARTS];
-        __builtin_prefetch(ahead, 0, 2);
-        if (ahead_step > 64)
-            __builtin_prefetch(ahead + 64, 0, 2);
-        ahead += ahead_step;
+        ahead_step(&ahead);
         UNROLL for (int j = 0; j < width; j++)
             c[j] = i_load(w + ((size_t)(j / V_PARTS) * groups + g) * 64 + j % V_PARTS * V_LANES * 4);
         UNROLL for (int i = 0; i < rows; i++) {
@@ -93,11 +89,11 @@ static void int8_rows(const struct linear_job *job, size_t first, size_t last, s
                       size_t end) {
     const size_t panel = (job->linear->in + 3) / 4 * 64, rows = last - first;
     const size_t tiles = (rows + INT8_ROWS - 1) / INT8_ROWS;
-    struct stripe s = {first, last, begin, end, NULL, 0};
+    struct stripe s = {.first = first, .last = last, .o = begin, .end = end};
     for (size_t panels; s.o < end; s.o += panels * 16) {
         panels = end - s.o > 16 ? INT8_PANELS : 1;
-        s.ahead = (const char *)job->linear->weight + (s.o / 16 + panels) * panel;
-        s.ahead_step = (panels * 64 + tiles - 1) / tiles;
+        const char *next = (const char *)job->linear->weight + (s.o / 16 + panels) * panel;
+        s.ahead = ahead_begin(next, panels * panel, panel / 64 * tiles, tiles <= 2);
 #if INT8_PANELS == 2
         if (panels == 2)
             int8_stripe_2(job, &s);
