@@ -27,7 +27,8 @@ static const struct cli_option rows[] = {
      "[MASK], [SEP] and the like in the text are plain characters", FIELD(literal)},
     {CLI_FLAG, "byte-offsets", 0, NULL, "offsets in bytes, not code points (jsonl)",
      FIELD(byte_offsets)},
-    {CLI_FLAG, "decode", 0, NULL, "records are ids, which become text again", FIELD(decode)},
+    {CLI_FLAG, "decode", 0, NULL, "records are ids, which become text again",
+     FIELD(decode)},
     {CLI_END}};
 #undef FIELD
 
@@ -170,7 +171,8 @@ static enum bert_status tokenize(const struct work *work, struct bert_session *s
                                  const struct bert_text *text, struct buffer *out,
                                  struct bert_error *error) {
     const struct args *args = work->args;
-    unsigned flags = (args->special ? BERT_SPECIAL : 0u) | (args->literal ? BERT_LITERAL : 0u);
+    unsigned flags =
+        (args->special ? BERT_SPECIAL : 0u) | (args->literal ? BERT_LITERAL : 0u);
     struct bert_tokens tokens;
     enum bert_status status =
         bert_tokenize(session, text->bytes, text->length, flags, &tokens, error);
@@ -229,7 +231,8 @@ static bool check_args(struct cli *cli, const struct args *args) {
     return false;
 }
 
-static void run(struct cli *cli, const struct args *args, const struct record_options *records,
+static void run(struct cli *cli, const struct args *args,
+                const struct record_options *records,
                 const struct common_options *common) {
     if (!check_args(cli, args))
         return;

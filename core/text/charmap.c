@@ -106,16 +106,15 @@ static uint32_t value_of(const struct charmap_settings *settings, unsigned flags
         slow |= flags & UNICODE_LOWERS;
     if (slow != 0 || (settings->strip_accents && class == UNICODE_MARK))
         return cell_of(CHARMAP_SLOW, slow | class);
-    if (class == UNICODE_PUNCTUATION ||
-        (class == UNICODE_CJK && settings->split_chinese))
+    if (class == UNICODE_PUNCTUATION || (class == UNICODE_CJK && settings->split_chinese))
         return cell_of(CHARMAP_ALONE, (uint32_t)unknown);
     return cell_of(CHARMAP_WORD, 0);
 }
 
 static void set_classes(struct builder *builder, int32_t unknown) {
     for (size_t i = 0; i < unicode_range_count; i++) {
-        uint32_t end = i + 1 < unicode_range_count ? unicode_ranges[i + 1] >> 8
-                                                   : UNICODE_LIMIT;
+        uint32_t end =
+            i + 1 < unicode_range_count ? unicode_ranges[i + 1] >> 8 : UNICODE_LIMIT;
         set_range(builder, unicode_ranges[i] >> 8, end,
                   value_of(&builder->map->settings, unicode_ranges[i] & 0xff, unknown));
     }

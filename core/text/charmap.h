@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * charmap.h: what a tokenizer does with each code point, in one look-up: settings, classes,
- * mappings and the ids of one-character words, in pages of 256 cells of which equal ones
- * are shared. */
+ * charmap.h: what a tokenizer does with each code point, in one look-up: settings,
+ * classes, mappings and the ids of one-character words, in pages of 256 cells of which
+ * equal ones are shared. */
 #ifndef TEXT_CHARMAP_H
 #define TEXT_CHARMAP_H
 
@@ -15,7 +15,7 @@ enum charmap_kind {
     CHARMAP_ALONE, /* a word of its own; payload is its id */
     CHARMAP_DROP,
     CHARMAP_BLANK,
-    CHARMAP_SLOW,  /* see cluster.h; payload: the unicode_flags that matter */
+    CHARMAP_SLOW, /* see cluster.h; payload: the unicode_flags that matter */
 };
 enum { CHARMAP_SHIFT = 28, CHARMAP_PAYLOAD = (1 << CHARMAP_SHIFT) - 1 };
 
@@ -39,7 +39,8 @@ static inline uint32_t charmap_cell(const struct charmap *map, uint32_t codepoin
     return map->cells[map->pages[codepoint >> 8]][codepoint & 0xff];
 }
 
-/* Decodes valid UTF-8; left is at least 1. Other bytes do no harm: U+FFFD, which is dropped. */
+/* Decodes valid UTF-8; left is at least 1. Other bytes do no harm: U+FFFD, which is
+ * dropped. */
 static inline uint32_t charmap_decode(const char *text, size_t left, size_t *length) {
     const unsigned char *s = (const unsigned char *)text;
     if (s[0] >= 0xe0 && s[0] < 0xf0 && left >= 3) {

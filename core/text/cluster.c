@@ -70,8 +70,9 @@ static void reorder(struct cluster *cluster) {
             cluster->sources[sources++] = items[i];
     for (size_t begin = 0, end; begin < cluster->count; begin = end) {
         bool falls = false;
-        for (end = begin + 1; end < cluster->count && items[begin].order != 0 &&
-                              items[end].order != 0; end++)
+        for (end = begin + 1;
+             end < cluster->count && items[begin].order != 0 && items[end].order != 0;
+             end++)
             falls |= items[end].order < items[end - 1].order;
         if (falls)
             sort(cluster, begin, end);
@@ -80,13 +81,15 @@ static void reorder(struct cluster *cluster) {
     sources = 0;
     for (size_t i = 0; sorted && i < cluster->count; i++) {
         sources += items[i].first;
-        const struct cluster_item *source = &cluster->sources[sources > 0 ? sources - 1 : 0];
+        const struct cluster_item *source =
+            &cluster->sources[sources > 0 ? sources - 1 : 0];
         items[i].start = source->start;
         items[i].end = source->end;
     }
 }
 
-static void strip_and_lower(struct cluster *cluster, const struct charmap_settings *settings) {
+static void strip_and_lower(struct cluster *cluster,
+                            const struct charmap_settings *settings) {
     struct cluster_item *out = cluster->spare;
     for (size_t i = 0; i < cluster->count; i++) {
         struct cluster_item item = cluster->items[i];

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * cluster.h: the slow path of normalising: a character that changes in some way, together
- * with the combining marks behind it, is decomposed, reordered, stripped of its accents and
- * lower-cased, in that order, with Hugging Face's account of where each result came from
- * (which, when marks are reordered, goes by their places and not by the marks). */
+ * with the combining marks behind it, is decomposed, reordered, stripped of its accents
+ * and lower-cased, in that order, with Hugging Face's account of where each result came
+ * from (which, when marks are reordered, goes by their places and not by the marks). */
 #ifndef TEXT_CLUSTER_H
 #define TEXT_CLUSTER_H
 
@@ -14,8 +14,8 @@ enum { CLUSTER_ROOM = 16 };
 
 struct cluster_item {
     uint32_t codepoint;
-    uint8_t order; /* combining class */
-    bool first;    /* of what its source decomposes to */
+    uint8_t order;     /* combining class */
+    bool first;        /* of what its source decomposes to */
     size_t start, end; /* bytes of the source */
 };
 

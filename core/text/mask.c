@@ -47,7 +47,8 @@ static struct span skip_all(struct span rest, const char *const *words) {
 /* Length of something like [MASK] at the start of rest, or 0. */
 static size_t lookalike_size(struct span rest) {
     static const char *const open[] = {"[", "［", "【", "<", "＜", "〈", "《", "{", NULL};
-    static const char *const close[] = {"]", "］", "】", ">", "＞", "〉", "》", "}", NULL};
+    static const char *const close[] = {"]",  "］", "】", ">", "＞",
+                                        "〉", "》", "}",  NULL};
     static const char *const blank[] = {" ", "\t", "\u3000", "_", NULL};
     static const char *const letters[][5] = {{"m", "M", "ｍ", "Ｍ", NULL},
                                              {"a", "A", "ａ", "Ａ", NULL},
@@ -71,7 +72,8 @@ static size_t lookalike_size(struct span rest) {
 
 struct span mask_lookalike(const char *text, size_t size) {
     for (size_t at = 0; at < size; at++) {
-        struct span found = {text + at, lookalike_size((struct span){text + at, size - at})};
+        struct span found = {text + at,
+                             lookalike_size((struct span){text + at, size - at})};
         if (found.size > 0 && !span_equal(found, span_of("[MASK]")))
             return found;
     }
@@ -82,6 +84,7 @@ enum bert_status mask_missing(const char *text, size_t size, struct bert_error *
     struct span found = mask_lookalike(text, size);
     if (found.size == 0 || found.size > 60)
         return error_set(error, BERT_RECORD, "no [MASK] in the text");
-    return error_set(error, BERT_RECORD, "no [MASK] in the text: %.*s is not one, write [MASK]",
+    return error_set(error, BERT_RECORD,
+                     "no [MASK] in the text: %.*s is not one, write [MASK]",
                      (int)found.size, found.data);
 }

@@ -30,7 +30,8 @@ struct tokenizer {
 
 /* ---- Opening ---------------------------------------------------------------------- */
 
-static enum bert_status find_specials(struct tokenizer *tokenizer, struct bert_error *error) {
+static enum bert_status find_specials(struct tokenizer *tokenizer,
+                                      struct bert_error *error) {
     struct special_ids *ids = &tokenizer->ids;
     const struct {
         const char *text;
@@ -105,7 +106,8 @@ const struct special_ids *tokenizer_special(const struct tokenizer *tokenizer) {
     return &tokenizer->ids;
 }
 
-const uint64_t *tokenizer_class(const struct tokenizer *tokenizer, enum entry_class which) {
+const uint64_t *tokenizer_class(const struct tokenizer *tokenizer,
+                                enum entry_class which) {
     return tokenizer->classes[which];
 }
 
@@ -147,9 +149,10 @@ static struct special special_at(const struct run *run, size_t at) {
     for (size_t i = 0; i < tokenizer->special_count; i++)
         match(rest, tokenizer->specials[i], &best);
     for (size_t i = 0; i < run->options->mask_token_count; i++)
-        match(rest,
-              (struct special){span_of(run->options->mask_tokens[i]), tokenizer->ids.mask},
-              &best);
+        match(
+            rest,
+            (struct special){span_of(run->options->mask_tokens[i]), tokenizer->ids.mask},
+            &best);
     return best;
 }
 
@@ -210,7 +213,8 @@ static bool run_stretch(struct run *run, size_t at, size_t end) {
             wordpiece_flush(words);
             break;
         case CHARMAP_SLOW:
-            next = cluster_read(&run->cluster, map, run->text.data, at, end, words->arena);
+            next =
+                cluster_read(&run->cluster, map, run->text.data, at, end, words->arena);
             if (next == 0)
                 return false;
             add_cluster(run);

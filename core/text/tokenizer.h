@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * tokenizer.h: Hugging Face's fast BertTokenizer: special tokens found in the raw text,
- * then normalised, split and cut into word pieces, with byte offsets into the original. */
+ * then normalised, split and cut into word pieces, with byte offsets into
+ * the original. */
 #ifndef TEXT_TOKENIZER_H
 #define TEXT_TOKENIZER_H
 
@@ -44,7 +45,8 @@ enum entry_class {
     ENTRY_PIECE,       /* starts with ## */
     ENTRY_CLASSES
 };
-const uint64_t *tokenizer_class(const struct tokenizer *tokenizer, enum entry_class which);
+const uint64_t *tokenizer_class(const struct tokenizer *tokenizer,
+                                enum entry_class which);
 
 struct token_list { /* arrays in the arena */
     size_t count, unknown;
@@ -53,7 +55,7 @@ struct token_list { /* arrays in the arena */
 };
 
 struct tokenize_options {
-    bool literal; /* special tokens are plain characters */
+    bool literal;                   /* special tokens are plain characters */
     const char *const *mask_tokens; /* more spellings of [MASK], found as it is */
     size_t mask_token_count;
 };
@@ -64,8 +66,8 @@ enum bert_status tokenizer_run(const struct tokenizer *tokenizer, const char *te
                                struct arena *arena, struct token_list *tokens,
                                struct bert_error *error);
 
-/* Ids to text as Hugging Face decodes: " ##" joined and, with clean_up, its English blanks
- * before . , ! ? and contractions removed. */
+/* Ids to text as Hugging Face decodes: " ##" joined and, with clean_up, its English
+ * blanks before . , ! ? and contractions removed. */
 enum bert_status tokenizer_decode(const struct tokenizer *tokenizer, const int32_t *ids,
                                   size_t count, bool skip_special, bool clean_up,
                                   struct buffer *out, struct bert_error *error);

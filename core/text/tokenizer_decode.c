@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * tokenizer_decode.c: the WordPiece decoder of Hugging Face: each token but the first brings
- * a blank in front or loses its ##, and each is cleaned up by itself. */
+ * tokenizer_decode.c: the WordPiece decoder of Hugging Face: each token but the first
+ * brings a blank in front or loses its ##, and each is cleaned up by itself. */
 #include "text/tokenizer.h"
 
 /* Its replacements, in its order. */
 static const char *const replacements[][2] = {
-    {" .", "."},     {" ?", "?"},     {" !", "!"},           {" ,", ","},
-    {" ' ", "'"},    {" n't", "n't"}, {" 'm", "'m"},         {" do not", " don't"},
-    {" 's", "'s"},   {" 've", "'ve"}, {" 're", "'re"},
+    {" .", "."},   {" ?", "?"},     {" !", "!"},     {" ,", ","},
+    {" ' ", "'"},  {" n't", "n't"}, {" 'm", "'m"},   {" do not", " don't"},
+    {" 's", "'s"}, {" 've", "'ve"}, {" 're", "'re"},
 };
 
 /* Replaces in what out holds from start on. */
@@ -36,8 +36,9 @@ enum bert_status tokenizer_decode(const struct tokenizer *tokenizer, const int32
     for (size_t i = 0; i < count; i++) {
         const char *entry = tokenizer_entry(tokenizer, ids[i]);
         if (entry == NULL)
-            return error_set(error, BERT_RECORD, "no token has id %d: ids go from 0 to %d",
-                             (int)ids[i], (int)tokenizer_size(tokenizer) - 1);
+            return error_set(error, BERT_RECORD,
+                             "no token has id %d: ids go from 0 to %d", (int)ids[i],
+                             (int)tokenizer_size(tokenizer) - 1);
         if (skip_special && (special[ids[i] / 64] >> (ids[i] % 64) & 1))
             continue;
         size_t start = out->size;
@@ -47,7 +48,8 @@ enum bert_status tokenizer_decode(const struct tokenizer *tokenizer, const int32
             buffer_add_byte(out, ' ');
         buffer_add_text(out, entry);
         first = false;
-        for (size_t r = 0; clean_up && r < sizeof replacements / sizeof *replacements; r++)
+        for (size_t r = 0; clean_up && r < sizeof replacements / sizeof *replacements;
+             r++)
             replace(out, start, replacements[r][0], replacements[r][1]);
     }
     return out->failed ? error_memory(error) : BERT_OK;

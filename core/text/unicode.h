@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * unicode.h: what Hugging Face's BERT tokenizer takes each code point for. Its classes are
- * those of about Unicode 8 and its mappings of other versions, so no library of today
+ * unicode.h: what Hugging Face's BERT tokenizer takes each code point for. Its classes
+ * are those of about Unicode 8 and its mappings of other versions, so no library of today
  * agrees with it; unicode_table.c, written by unicode_table.py, holds them for ever. */
 #ifndef TEXT_UNICODE_H
 #define TEXT_UNICODE_H
@@ -23,7 +23,7 @@ enum unicode_flags {
 
     UNICODE_DECOMPOSES = 8, /* canonically (NFD) */
     UNICODE_LOWERS = 16,    /* has a lower case */
-    UNICODE_REORDERS = 32,  /* combining class not 0 (of what it decomposes to, the first) */
+    UNICODE_REORDERS = 32,  /* combining class not 0 (of the first that it becomes) */
 };
 
 /* first << 8 | flags, rising; each holds up to the next one's first. */

@@ -83,8 +83,8 @@ static int32_t fill_slots(struct vocab *vocab, int32_t *first) {
         struct span entry = vocab_entry(vocab, id);
         uint32_t hash = hash_entry(entry), i = slot_of(vocab, hash);
         struct vocab_slot *slot = &vocab->slots[i];
-        while (slot->id >= 0 && !(slot->hash == hash &&
-                                  span_equal(vocab_entry(vocab, slot->id), entry))) {
+        while (slot->id >= 0 &&
+               !(slot->hash == hash && span_equal(vocab_entry(vocab, slot->id), entry))) {
             i = (i + 1) & vocab->slot_mask;
             slot = &vocab->slots[i];
         }

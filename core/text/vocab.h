@@ -14,18 +14,18 @@ struct vocab_slot {
 
 struct vocab {
     int32_t count;
-    size_t longest;          /* bytes of the longest entry */
-    char *text;              /* all entries, each followed by NUL */
-    uint32_t *offsets;       /* count + 1, into text */
+    size_t longest;           /* bytes of the longest entry */
+    char *text;               /* all entries, each followed by NUL */
+    uint32_t *offsets;        /* count + 1, into text */
     struct vocab_slot *slots; /* slot_mask + 1, a power of two */
     uint32_t slot_mask;
 };
 
-/* Splits at 0x0A only (U+2028 is an entry of real vocabularies), drops a CR at a line's end
- * and a byte-order mark in front; a blank line is an entry, the missing last LF does not
- * matter. Where an entry stands twice its last id counts. Notes on a mark and on doubles.
- * BERT_MODEL for invalid UTF-8, NUL, no entries or too many. vocab need not be initialised;
- * vocab_release is right after failures, too. */
+/* Splits at 0x0A only (U+2028 is an entry of real vocabularies), drops a CR at a line's
+ * end and a byte-order mark in front; a blank line is an entry, the missing last LF does
+ * not matter. Where an entry stands twice its last id counts. Notes on a mark and on
+ * doubles. BERT_MODEL for invalid UTF-8, NUL, no entries or too many. vocab need not be
+ * initialised; vocab_release is right after failures, too. */
 enum bert_status vocab_init(struct vocab *vocab, struct span lines,
                             void (*note)(void *arg, const char *line), void *note_arg,
                             struct bert_error *error);

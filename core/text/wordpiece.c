@@ -18,7 +18,7 @@ void wordpiece_init(struct wordpiece *words, const struct vocab *vocab, int32_t 
     words->failed = false;
     *tokens = (struct token_list){0};
     if (size > 0) {
-        words->capacity = size / 6; /* grow makes it size / 3 and more, as Chinese needs */
+        words->capacity = size / 6; /* grow makes it size / 3 and more: Chinese */
         wordpiece_grow(words);
     }
 }

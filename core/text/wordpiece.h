@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * wordpiece.h: collects the characters of a word and cuts it into the longest entries of
- * the vocabulary from the left, the later ones with ## in front. A word with a part that is
- * no entry, or of more than WORDPIECE_MOST characters, is one unknown token. */
+ * the vocabulary from the left, the later ones with ## in front. A word with a part that
+ * is no entry, or of more than WORDPIECE_MOST characters, is one unknown token. */
 #ifndef TEXT_WORDPIECE_H
 #define TEXT_WORDPIECE_H
 
@@ -49,8 +49,8 @@ static inline void wordpiece_emit(struct wordpiece *words, int32_t id, size_t st
     tokens->count++;
 }
 
-static inline void wordpiece_add(struct wordpiece *words, uint32_t codepoint, size_t start,
-                                 size_t end) {
+static inline void wordpiece_add(struct wordpiece *words, uint32_t codepoint,
+                                 size_t start, size_t end) {
     size_t count = words->count++;
     words->end = end;
     if (count >= WORDPIECE_MOST)

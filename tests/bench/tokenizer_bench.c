@@ -15,7 +15,8 @@ static double now(void) {
 }
 
 /* Returns the number of tokens, or 0. */
-static size_t pass(const struct tokenizer *tokenizer, struct span text, struct arena *arena) {
+static size_t pass(const struct tokenizer *tokenizer, struct span text,
+                   struct arena *arena) {
     size_t tokens = 0;
     for (const char *at = text.data, *end = text.data + text.size; at < end;) {
         const char *stop = memchr(at, '\n', (size_t)(end - at));
@@ -44,8 +45,8 @@ int main(int argc, char **argv) {
     }
     double start = now();
     if (tokenizer_new(&tokenizer,
-                      (struct span){(const char *)vocabulary.data, vocabulary.size}, &options,
-                      &error) != BERT_OK) {
+                      (struct span){(const char *)vocabulary.data, vocabulary.size},
+                      &options, &error) != BERT_OK) {
         fprintf(stderr, "tokenizer_bench: %s\n", error.message);
         return 3;
     }

@@ -17,7 +17,8 @@ static void require(bool holds) {
 }
 
 static struct tokenizer_options options_of(unsigned settings) {
-    return (struct tokenizer_options){settings & 1, settings & 2, settings & 4, NULL, NULL};
+    return (struct tokenizer_options){settings & 1, settings & 2, settings & 4, NULL,
+                                      NULL};
 }
 
 static const struct tokenizer *tokenizer_of(unsigned settings) {
@@ -27,13 +28,15 @@ static const struct tokenizer *tokenizer_of(unsigned settings) {
         require(mapping_open(&vocabulary, "data/vocab/bert-base-chinese-vocab.txt", false,
                              NULL) == BERT_OK);
     if (tokenizers[settings] == NULL)
-        require(tokenizer_new(&tokenizers[settings],
-                              (struct span){(const char *)vocabulary.data, vocabulary.size},
-                              &options, NULL) == BERT_OK);
+        require(
+            tokenizer_new(&tokenizers[settings],
+                          (struct span){(const char *)vocabulary.data, vocabulary.size},
+                          &options, NULL) == BERT_OK);
     return tokenizers[settings];
 }
 
-static void check_text(const struct tokenizer *tokenizer, struct span text, bool literal) {
+static void check_text(const struct tokenizer *tokenizer, struct span text,
+                       bool literal) {
     static const char *const aliases[] = {"【MASK】", "_"};
     struct tokenize_options options = {literal, aliases, 2};
     struct token_list list;
@@ -41,8 +44,8 @@ static void check_text(const struct tokenizer *tokenizer, struct span text, bool
     struct buffer decoded = {0};
     struct arena arena;
     arena_init(&arena);
-    require(tokenizer_run(tokenizer, text.data, text.size, &options, &arena, &list, NULL) ==
-            BERT_OK);
+    require(tokenizer_run(tokenizer, text.data, text.size, &options, &arena, &list,
+                          NULL) == BERT_OK);
     size_t unknown = 0;
     for (size_t i = 0; i < list.count; i++) {
         require(list.ids[i] >= 0 && list.ids[i] < tokenizer_size(tokenizer));
@@ -55,8 +58,8 @@ static void check_text(const struct tokenizer *tokenizer, struct span text, bool
     require(!literal || masks.count == 0);
     struct span like = mask_lookalike(text.data, text.size);
     require(like.data >= text.data && like.data + like.size <= text.data + text.size);
-    require(tokenizer_decode(tokenizer, list.ids, list.count, literal, true, &decoded, NULL) ==
-            BERT_OK);
+    require(tokenizer_decode(tokenizer, list.ids, list.count, literal, true, &decoded,
+                             NULL) == BERT_OK);
     buffer_release(&decoded);
     arena_release(&arena);
 }
@@ -69,8 +72,8 @@ static void check_vocabulary(struct span lines, unsigned settings) {
     struct buffer whole = {0};
     buffer_add_text(&whole, needed);
     buffer_add(&whole, lines.data, lines.size);
-    enum bert_status status = tokenizer_new(
-        &tokenizer, (struct span){whole.data, whole.size}, &options, NULL);
+    enum bert_status status =
+        tokenizer_new(&tokenizer, (struct span){whole.data, whole.size}, &options, NULL);
     require(status == BERT_OK || status == BERT_MODEL);
     if (status == BERT_OK) {
         check_text(tokenizer, lines, true);

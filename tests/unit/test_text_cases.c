@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_text_cases.c: the field cases of the tokenizer by number, special tokens, aliases and
- * the other settings. */
+ * test_text_cases.c: the field cases of the tokenizer by number, special tokens, aliases
+ * and the other settings. */
 #include "tokenizer_fixture.h"
 
 static const struct {
@@ -101,7 +101,7 @@ START_TEST(t01_ids) {
 }
 END_TEST
 
-/* T14, T15: no text gives an id of [unused1] or <S>; literal text no special one either. */
+/* T14: with literal no text gives a special id. */
 START_TEST(t14_literal) {
     static const struct tokenize_options literal = {.literal = true};
     static const char text[] = "中[SEP]国[MASK]";

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_text_vocab.c: vocabularies as people have them, the classes of entries, decoding, and
- * masks in user text. */
+ * test_text_vocab.c: vocabularies as people have them, the classes of entries, decoding,
+ * and masks in user text. */
 #include "text/mask.h"
 #include "text/vocab.h"
 #include "tokenizer_fixture.h"
@@ -16,8 +16,8 @@ static struct vocab open_vocab(const char *lines) {
     struct vocab vocab;
     struct bert_error error;
     notes[0] = '\0';
-    ck_assert_msg(vocab_init(&vocab, span_of(lines), take_note, NULL, &error) == BERT_OK, "%s",
-                  error.message);
+    ck_assert_msg(vocab_init(&vocab, span_of(lines), take_note, NULL, &error) == BERT_OK,
+                  "%s", error.message);
     return vocab;
 }
 
@@ -73,16 +73,17 @@ START_TEST(refused_vocabularies) {
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         struct vocab vocab;
         struct bert_error error;
-        ck_assert_int_eq(vocab_init(&vocab, bad[i].lines, NULL, NULL, &error), BERT_MODEL);
+        ck_assert_int_eq(vocab_init(&vocab, bad[i].lines, NULL, NULL, &error),
+                         BERT_MODEL);
         ck_assert_str_eq(error.message, bad[i].why);
         vocab_release(&vocab);
     }
     struct tokenizer_options options = {0};
     struct tokenizer *tokenizer;
     struct bert_error error;
-    ck_assert_int_eq(tokenizer_new(&tokenizer, span_of("[UNK]\n[CLS]\n[SEP]\n"), &options,
-                                   &error),
-                     BERT_MODEL);
+    ck_assert_int_eq(
+        tokenizer_new(&tokenizer, span_of("[UNK]\n[CLS]\n[SEP]\n"), &options, &error),
+        BERT_MODEL);
     ck_assert_str_eq(error.message, "the vocabulary has no [MASK]");
 }
 END_TEST
@@ -92,8 +93,8 @@ START_TEST(double_characters) {
     struct tokenizer_options options = {false, false, true, NULL, NULL};
     struct tokenizer *tokenizer;
     ck_assert_int_eq(tokenizer_new(&tokenizer,
-                                   span_of("[UNK]\n中\n[CLS]\n[SEP]\n[MASK]\n中"), &options,
-                                   NULL),
+                                   span_of("[UNK]\n中\n[CLS]\n[SEP]\n[MASK]\n中"),
+                                   &options, NULL),
                      BERT_OK);
     struct token_list list = fixture_run(tokenizer, "中", 3, NULL);
     ck_assert_int_eq(list.ids[0], 5);
@@ -136,19 +137,21 @@ START_TEST(entry_classes) {
 }
 END_TEST
 
-static void check_decoded(const char *text, bool skip, bool clean_up, const char *expected) {
+static void check_decoded(const char *text, bool skip, bool clean_up,
+                          const char *expected) {
     struct buffer out = {0};
     struct token_list list = fixture_run(tokenizers[1], text, strlen(text), NULL);
-    ck_assert_int_eq(tokenizer_decode(tokenizers[1], list.ids, list.count, skip, clean_up, &out,
-                                      NULL),
-                     BERT_OK);
+    ck_assert_int_eq(
+        tokenizer_decode(tokenizers[1], list.ids, list.count, skip, clean_up, &out, NULL),
+        BERT_OK);
     ck_assert_str_eq(buffer_text(&out), expected);
     buffer_release(&out);
 }
 
 /* As decode() of Hugging Face's tokenizers 0.23 answers. */
 START_TEST(decoding) {
-    check_decoded("don't do not he's we've", false, true, "don ' t do not he ' s we ' ve");
+    check_decoded("don't do not he's we've", false, true,
+                  "don ' t do not he ' s we ' ve");
     check_decoded("a . b , c ! d ? e", false, true, "a. b, c! d? e");
     check_decoded("a . b , c ! d ? e", false, false, "a . b , c ! d ? e");
     check_decoded("[CLS]apples好。ok[SEP]", true, true, "apples 好 。 ok");
@@ -162,16 +165,18 @@ START_TEST(decoding) {
     ck_assert_int_eq(tokenizer_decode(tokenizers[1], bad, 2, false, true, &out, &error),
                      BERT_RECORD);
     ck_assert_str_eq(error.message, "no token has id 21128: ids go from 0 to 21127");
-    ck_assert_int_eq(tokenizer_decode(tokenizers[1], negative, 1, false, true, &out, &error),
-                     BERT_RECORD);
+    ck_assert_int_eq(
+        tokenizer_decode(tokenizers[1], negative, 1, false, true, &out, &error),
+        BERT_RECORD);
     buffer_release(&out);
 }
 END_TEST
 
 /* Entries with blanks, as other vocabularies have them: the package cleans each token. */
 START_TEST(decoding_replacements) {
-    static const char lines[] = "[UNK]\n[CLS]\n[SEP]\n[MASK]\nn't\n'm\ndo not\n's\n've\n're\n"
-                                "a ' b .\n##x .y";
+    static const char lines[] =
+        "[UNK]\n[CLS]\n[SEP]\n[MASK]\nn't\n'm\ndo not\n's\n've\n're\n"
+        "a ' b .\n##x .y";
     static const int32_t ids[] = {4, 4, 5, 6, 7, 8, 9, 10, 11};
     struct tokenizer_options options = {0};
     struct tokenizer *tokenizer;
@@ -201,10 +206,12 @@ END_TEST
 
 /* T10, T11, T12: what looks like a mask is named. */
 START_TEST(lookalikes) {
-    static const char *const like[] = {"【MASK】", "［MASK］", "<mask>", "[mask]", "[ MASK ]",
-                                       "[Mask]", "＜ｍａｓｋ＞", "【　mask　】"};
-    static const char *const unlike[] = {"", "[MASK]", "mask", "[MASK", "MASK]", "[MASKS]",
-                                         "[", "【", "<mas>", "今天很好"};
+    static const char *const like[] = {"【MASK】",     "［MASK］",    "<mask>",
+                                       "[mask]",       "[ MASK ]",    "[Mask]",
+                                       "＜ｍａｓｋ＞", "【　mask　】"};
+    static const char *const unlike[] = {"",      "[MASK]",  "mask", "[MASK",
+                                         "MASK]", "[MASKS]", "[",    "【",
+                                         "<mas>", "今天很好"};
     struct bert_error error;
     for (size_t i = 0; i < sizeof like / sizeof *like; i++) {
         char text[100];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_tokenizer.c: the tokenizer against Hugging Face's answers: texts with tokens, ids and
- * offsets, and every Unicode scalar value, in both case settings. */
+ * test_tokenizer.c: the tokenizer against Hugging Face's answers: texts with tokens, ids
+ * and offsets, and every Unicode scalar value, in both case settings. */
 #include "io/json.h"
 #include "base/utf8.h"
 #include "tokenizer_fixture.h"
@@ -29,7 +29,8 @@ static void check_golden_line(const char *line, size_t size) {
     struct bert_error error;
     struct span text, token;
     bool lower;
-    ck_assert_msg(json_parse(&golden, line, size, 0, &error) == BERT_OK, "%s", error.message);
+    ck_assert_msg(json_parse(&golden, line, size, 0, &error) == BERT_OK, "%s",
+                  error.message);
     ck_assert(json_get_text(json_member(golden, "text"), &text));
     ck_assert(json_get_bool(json_member(golden, "lower_case"), &lower));
     const struct json *tokens = json_member(golden, "tokens");
@@ -42,8 +43,10 @@ static void check_golden_line(const char *line, size_t size) {
         ck_assert(json_get_text(json_item(tokens, i), &token));
         ck_assert_msg(whole(json_item(ids, i)) == list.ids[i], "%s", line);
         ck_assert_str_eq(token.data, tokenizer_entry(tokenizers[lower], list.ids[i]));
-        ck_assert_msg(list.starts[i] == bytes_of(text, whole(json_item(pair, 0))), "%s", line);
-        ck_assert_msg(list.ends[i] == bytes_of(text, whole(json_item(pair, 1))), "%s", line);
+        ck_assert_msg(list.starts[i] == bytes_of(text, whole(json_item(pair, 0))), "%s",
+                      line);
+        ck_assert_msg(list.ends[i] == bytes_of(text, whole(json_item(pair, 1))), "%s",
+                      line);
     }
     json_free(golden);
 }
@@ -138,11 +141,12 @@ START_TEST(t19_empty_codepoints) {
 }
 END_TEST
 
-/* Bytes that are no UTF-8 break the contract, and still nothing is read or written outside
- * the text. */
+/* Bytes that are no UTF-8 break the contract, and still nothing is read or written
+ * outside the text. */
 START_TEST(invalid_bytes_do_no_harm) {
-    static const char *const ends[] = {"中\xe4\xb8", "中\xf0\x9f\x98", "\xff\xfe\x80", "\xc3",
-                                       "中\xed\xa0\x80", "\xf7\xbf\xbf\xbf", "\xe4"};
+    static const char *const ends[] = {"中\xe4\xb8", "中\xf0\x9f\x98", "\xff\xfe\x80",
+                                       "\xc3",       "中\xed\xa0\x80", "\xf7\xbf\xbf\xbf",
+                                       "\xe4"};
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
         size_t size = strlen(ends[i]);
         char *exact = malloc(size); /* so that a sanitizer sees a byte too many */

@@ -25,9 +25,9 @@ static inline struct tokenizer *fixture_tokenizer(bool lower, bool strip, bool s
 }
 
 static inline void fixture_begin(void) {
-    ck_assert_int_eq(mapping_open(&vocabulary, "data/vocab/bert-base-chinese-vocab.txt", false,
-                                  NULL),
-                     BERT_OK);
+    ck_assert_int_eq(
+        mapping_open(&vocabulary, "data/vocab/bert-base-chinese-vocab.txt", false, NULL),
+        BERT_OK);
     for (int lower = 0; lower < 2; lower++)
         tokenizers[lower] = fixture_tokenizer(lower, lower, true);
     arena_init(&arena);
@@ -45,7 +45,8 @@ static inline struct token_list fixture_run(const struct tokenizer *tokenizer,
                                             const struct tokenize_options *options) {
     struct token_list list;
     if (tokenizer_run(tokenizer, text, size, options, &arena, &list, NULL) != BERT_OK)
-        ck_abort_msg("tokenizer_run failed"); /* an assertion that holds is slow in Check */
+        ck_abort_msg(
+            "tokenizer_run failed"); /* an assertion that holds is slow in Check */
     return list;
 }
 
