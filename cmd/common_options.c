@@ -117,19 +117,23 @@ static bool type_fits(const struct cli_option *option, const struct yaml_item *i
     return (text || !item->quoted) && (!item->listed || option->kind == CLI_LIST);
 }
 
-static enum bert_status take_item(void *arg, const struct yaml_item *item, bool *at_key,
-                                  struct bert_error *error) {
+static enum bert_status take_item(void *arg, const struct yaml_item *item,
+                                  enum yaml_part *culprit, struct bert_error *error) {
     struct config *config = arg;
     struct cli *cli = config->cli;
     size_t index;
     char why[300] = "", source[500];
-    *at_key = true;
+    *culprit = YAML_SECTION;
     if (item->section != NULL && !is_program(item->section))
         return error_set(error, BERT_USAGE, "unknown section '%s'", item->section);
     if (item->section != NULL && strcmp(item->section, cli->program->name) != 0)
         return BERT_OK;
+    *culprit = YAML_KEY;
     const struct cli_option *option = cli_find(cli, item->key, &index);
-    if (option == NULL || option->flags & CLI_NO_CONFIG) {
+    if (option != NULL && option->flags & CLI_NO_CONFIG)
+        return error_set(error, BERT_USAGE, "'%s' is for the command line alone",
+                         item->key);
+    if (option == NULL) {
         const char *near = cli_near_miss(cli, item->key);
         return error_set(error, BERT_USAGE,
                          near ? "unknown key '%s'; did you mean '%s'?"
@@ -141,12 +145,13 @@ static enum bert_status take_item(void *arg, const struct yaml_item *item, bool 
                          item->key, cli->program->name);
     if (item->again)
         return error_set(error, BERT_USAGE, "'%s' is given twice", item->key);
-    *at_key = false;
+    *culprit = YAML_VALUE;
     if (!type_fits(option, item))
         return error_set(error, BERT_USAGE, "%s: %s", item->key,
                          item->listed ? "takes one value, not a list"
                                       : "takes a value without quotes");
-    snprintf(source, sizeof source, "%s:%zu", config->path, item->line);
+    snprintf(source, sizeof source, "%s:%zu", config->path,
+             item->places[YAML_VALUE].line);
     if (!cli_assign(cli, index, item->value, CLI_CONFIG, source, why, sizeof why))
         return error_set(error, BERT_USAGE, "%s: %s", item->key, why);
     return BERT_OK;

@@ -85,7 +85,7 @@ static void try_folder(struct search *search, const char *folder) {
 }
 
 static void try_inside(struct search *search, const char *folder, const char *inside) {
-    char *path = path_join(folder, inside);
+    char *path = *inside ? path_join(folder, inside) : strdup(folder);
     if (path == NULL)
         search->failed = true;
     else

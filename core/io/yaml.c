@@ -29,15 +29,19 @@ struct reader {
     struct yaml_item item;
 };
 
-static enum bert_status fail_at(const struct reader *reader, size_t line, size_t column,
+static struct yaml_place place_of(yaml_mark_t mark) {
+    return (struct yaml_place){mark.line + 1, mark.column + 1};
+}
+
+static enum bert_status fail_at(const struct reader *reader, struct yaml_place place,
                                 const char *why) {
-    return error_set(reader->error, BERT_USAGE, "%s:%zu:%zu: %s", reader->path, line,
-                     column, why);
+    return error_set(reader->error, BERT_USAGE, "%s:%zu:%zu: %s", reader->path,
+                     place.line, place.column, why);
 }
 
 static enum bert_status fail_here(const struct reader *reader, yaml_mark_t mark,
                                   const char *why) {
-    return fail_at(reader, mark.line + 1, mark.column + 1, why);
+    return fail_at(reader, place_of(mark), why);
 }
 
 /* The next event; the caller deletes it unless this fails. */
@@ -82,16 +86,14 @@ static enum bert_status take_scalar(struct reader *reader, const yaml_event_t *e
     if (status != BERT_OK)
         return status;
     item->quoted = event->data.scalar.style != YAML_PLAIN_SCALAR_STYLE;
-    item->line = event->start_mark.line + 1;
-    item->column = event->start_mark.column + 1;
-    bool at_key = false;
+    item->places[YAML_VALUE] = place_of(event->start_mark);
+    enum yaml_part culprit = YAML_VALUE;
     struct bert_error why = {.message = ""};
-    status = reader->take(reader->arg, item, &at_key, &why);
+    status = reader->take(reader->arg, item, &culprit, &why);
     if (status != BERT_USAGE)
         return status == BERT_OK ? status
                                  : error_set(reader->error, status, "%s", why.message);
-    return at_key ? fail_at(reader, item->key_line, item->key_column, why.message)
-                  : fail_at(reader, item->line, item->column, why.message);
+    return fail_at(reader, item->places[culprit], why.message);
 }
 
 static enum bert_status take_list(struct reader *reader) {
@@ -124,8 +126,7 @@ static enum bert_status take_key(struct reader *reader, const yaml_event_t *even
     enum bert_status status = copy_scalar(reader, event, &item->key);
     if (status != BERT_OK)
         return status;
-    item->key_line = event->start_mark.line + 1;
-    item->key_column = event->start_mark.column + 1;
+    item->places[YAML_KEY] = place_of(event->start_mark);
     item->listed = item->again = false;
     for (const struct seen *seen = reader->seen; seen != NULL; seen = seen->next)
         item->again = item->again || (same_section(seen->section, item->section) &&
@@ -151,6 +152,7 @@ static enum bert_status take_value(struct reader *reader, const yaml_event_t *ev
     if (reader->item.section != NULL)
         return fail_here(reader, event->start_mark, "sections within sections");
     reader->item.section = reader->item.key;
+    reader->item.places[YAML_SECTION] = reader->item.places[YAML_KEY];
     enum bert_status status = take_mapping(reader);
     reader->item.section = NULL;
     return status;
@@ -204,15 +206,15 @@ static enum bert_status read_bytes(struct reader *reader, const struct mapping *
         return error_set(reader->error, BERT_USAGE, "%s: longer than 1 MiB",
                          reader->path);
     if (valid < file->size) {
-        size_t line = 1, column = 1;
+        struct yaml_place place = {1, 1};
         for (size_t i = 0; i < valid; i++) {
-            column += ((unsigned char)text[i] & 0xc0) != 0x80;
+            place.column += ((unsigned char)text[i] & 0xc0) != 0x80;
             if (text[i] == '\n') {
-                line++;
-                column = 1;
+                place.line++;
+                place.column = 1;
             }
         }
-        return fail_at(reader, line, column, "not valid UTF-8");
+        return fail_at(reader, place, "not valid UTF-8");
     }
     if (!yaml_parser_initialize(&reader->parser))
         return error_memory(reader->error);

@@ -10,16 +10,20 @@
 
 /* Writes each item as "SECTION.KEY=VALUE@LINE:COLUMN" with flags; refuses a key "bad" and
  * a value "bad". */
-static enum bert_status note_item(void *arg, const struct yaml_item *item, bool *at_key,
-                                  struct bert_error *error) {
+static enum bert_status note_item(void *arg, const struct yaml_item *item,
+                                  enum yaml_part *culprit, struct bert_error *error) {
     if (strcmp(item->key, "bad") == 0 || strcmp(item->value, "bad") == 0) {
-        *at_key = strcmp(item->key, "bad") == 0;
+        *culprit = strcmp(item->key, "bad") == 0 ? YAML_KEY : YAML_VALUE;
+        return error_set(error, BERT_USAGE, "refused");
+    }
+    if (item->section != NULL && strcmp(item->section, "worse") == 0) {
+        *culprit = YAML_SECTION;
         return error_set(error, BERT_USAGE, "refused");
     }
     buffer_printf(arg, "%s.%s=%s@%zu:%zu%s%s%s\n", item->section ? item->section : "",
-                  item->key, item->value, item->line, item->column,
-                  item->quoted ? " quoted" : "", item->listed ? " listed" : "",
-                  item->again ? " again" : "");
+                  item->key, item->value, item->places[YAML_VALUE].line,
+                  item->places[YAML_VALUE].column, item->quoted ? " quoted" : "",
+                  item->listed ? " listed" : "", item->again ? " again" : "");
     return BERT_OK;
 }
 
@@ -88,6 +92,7 @@ START_TEST(errors_name_line_and_column) {
     check_refused("ok: 1\nkey: bad\n", "2:6", "refused");
     check_refused("key: [ok, bad]\n", "1:11", "refused");
     check_refused("s:\n  key: bad\n", "2:8", "refused");
+    check_refused("\nworse:\n\n  key: fine\n", "2:1", "refused");
     check_refused("- a\n", "1:1", "KEY: VALUE");
     check_refused("just words\n", "1:1", "KEY: VALUE");
     check_refused("a:\n  b:\n    c: 1\n", "3:5", "sections");
