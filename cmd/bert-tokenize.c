@@ -45,6 +45,15 @@ static const struct cli_program program = {
 
 /* ---- Text to tokens ---------------------------------------------------------------- */
 
+/* printf would take more time than tokenizing. */
+static void put_number(struct buffer *out, size_t number) {
+    char digits[24], *at = digits + sizeof digits;
+    do
+        *--at = (char)('0' + number % 10);
+    while ((number /= 10) > 0);
+    buffer_add(out, at, (size_t)(digits + sizeof digits - at));
+}
+
 struct place { /* a byte of a text and the code points before it */
     size_t byte, codepoints;
 };
@@ -69,7 +78,11 @@ static void put_offsets(struct buffer *out, const struct bert_tokens *tokens,
             from = start.codepoints;
             to = from + codepoints;
         }
-        buffer_printf(out, "%s[%zu,%zu]", i > 0 ? "," : "", from, to);
+        buffer_add_text(out, i > 0 ? ",[" : "[");
+        put_number(out, from);
+        buffer_add_byte(out, ',');
+        put_number(out, to);
+        buffer_add_byte(out, ']');
     }
 }
 
@@ -85,8 +98,10 @@ static void put_object(struct buffer *out, const struct bert_model *model,
         json_put_text(out, token, strlen(token));
     }
     buffer_add_text(out, "],\"ids\":[");
-    for (size_t i = 0; i < tokens->count; i++)
-        buffer_printf(out, "%s%d", i > 0 ? "," : "", (int)tokens->ids[i]);
+    for (size_t i = 0; i < tokens->count; i++) {
+        buffer_add_text(out, i > 0 ? "," : "");
+        put_number(out, (size_t)tokens->ids[i]);
+    }
     buffer_add_text(out, "],\"offsets\":[");
     put_offsets(out, tokens, text->bytes, byte_offsets);
     buffer_printf(out, "],\"unknown\":%zu}\n", tokens->unknown);
@@ -95,12 +110,12 @@ static void put_object(struct buffer *out, const struct bert_model *model,
 static void put_line(struct buffer *out, const struct bert_model *model,
                      const struct bert_tokens *tokens, enum shape shape) {
     if (shape == SHAPE_COUNT)
-        buffer_printf(out, "%zu", tokens->count);
+        put_number(out, tokens->count);
     for (size_t i = 0; i < tokens->count && shape != SHAPE_COUNT; i++) {
         if (i > 0)
             buffer_add_byte(out, ' ');
         if (shape == SHAPE_IDS)
-            buffer_printf(out, "%d", (int)tokens->ids[i]);
+            put_number(out, (size_t)tokens->ids[i]);
         else
             buffer_add_text(out, bert_token(model, tokens->ids[i]));
     }
