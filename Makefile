@@ -210,6 +210,8 @@ bench: $(programs) $(benches)
 accuracy: $(programs)
 	@tests/bench/accuracy
 
+include core/cuda/rules.mk
+
 # ---- Installation: one list of SOURCE|FOLDER|MODE for install and uninstall ---------------
 
 languages := $(patsubst man/%/,%,$(filter %/,$(wildcard man/*/)))

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * lane.cuh: one stream with all its buffers; runs one batch at a time. Two lanes let the
+ * copies and the host's work for one batch lie under the products of the other.
+ *
+ * Device buffers, R = rows that a batch may have, H hidden, I intermediate:
+ *   hidden   float (R, H)    the residual stream      picked_hidden  of requested rows
+ *   input    half  (R, H)    what the next layer reads  picked_input   of requested rows
+ *   qkv      half  (R, 3H)   queries, keys, values
+ *   context  half  (R, H)
+ *   up       half  (R, I)    its GELU
+ *   wide     float (R, I)    the up product, not rounded before its GELU; later the
+ *            float (LANE_LOGITS, vocabulary) logits
+ *   plan     what a batch is and what is asked of it  (a twin in pinned host memory)
+ *   answers  what comes back                          (a twin in pinned host memory) */
+#ifndef CUDA_LANE_CUH
+#define CUDA_LANE_CUH
+
+#include "cuda/device_weights.cuh"
+
+extern "C" {
+#include "nn/batch.h"
+}
+
+enum { LANE_LOGITS = 256, LANE_ROWS = 3584, LANE_LEAST_ROWS = 512 };
+
+struct lane;
+
+/* rows: a multiple of 512. Fails with BERT_INTERNAL when the device has no room. */
+enum bert_status lane_new(struct lane **lane, const struct device_weights *weights, int rows,
+                          size_t shared_limit, struct bert_error *error);
+void lane_free(struct lane *lane);
+
+/* batch->rows at most the lane's rows; count at least 1. */
+enum bert_status lane_forward(struct lane *lane, const struct batch *batch,
+                              const struct request *requests, size_t count,
+                              struct reply *replies, struct bert_error *error);
+
+#endif
