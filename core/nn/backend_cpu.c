@@ -10,7 +10,7 @@
 
 /* Rows of a batch for throughput: enough that a weight read from memory is used often,
  * few enough that the activations of a layer stay in a core's second-level cache. */
-enum { GOOD_ROWS = 128, GOOD_ROWS_A_THREAD = 128 };
+enum { GOOD_ROWS = 256, GOOD_ROWS_A_THREAD = 128 };
 
 struct cpu_handle {
     const struct weights *weights;
@@ -69,6 +69,8 @@ static enum bert_status cpu_worker_new(void **result, void *handle, int threads,
     worker->pass.table = cpu->table;
     worker->pass.weights = cpu->weights;
     worker->good_rows = GOOD_ROWS_A_THREAD * (size_t)threads;
+    if (worker->good_rows < GOOD_ROWS)
+        worker->good_rows = GOOD_ROWS;
     size_t rows = (size_t)cpu->weights->config.positions;
     if (rows < worker->good_rows)
         rows = worker->good_rows;
