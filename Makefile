@@ -43,8 +43,9 @@ required += -fsanitize=fuzzer-no-link
 endif
 
 as_needed := $(if $(filter Linux,$(shell uname -s)),-Wl$(comma)--as-needed)
-blis_libs := -lblis
-ldlibs := $(as_needed) -lcsv -ljansson -lyaml -lutf8proc -lzip -lmicrohttpd $(blis_libs) -lm -ldl
+# BLIS is loaded when it is wanted (core/kernel/blis.c); --as-needed keeps libmicrohttpd out
+# of all programs but bert-serve.
+ldlibs := $(as_needed) -lcsv -ljansson -lyaml -lutf8proc -lzip -lmicrohttpd -lm -ldl
 check_libs = $(shell pkg-config --libs check 2>/dev/null || echo -lcheck)
 
 $(B)/core/kernel/%.o: private required += -O3
@@ -85,7 +86,7 @@ portable: $(filter-out %/blis.o,$(filter $(B)/core/base/% $(B)/core/kernel/% \
     $(B)/core/nn/% $(B)/core/mlm/%,$(core_obj)))
 
 # A changed flag rebuilds everything; an unchanged one nothing.
-flags = $(CC) $(required) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) $(libdir)
+flags = $(CC) $(required) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS)
 quote = '$(subst ','\'',$1)'
 define keep # quoted lines: written to $@ unless that is what stands there
 @mkdir -p $(@D)
@@ -95,8 +96,10 @@ $(B)/generated/flags: FORCE
 	$(call keep,$(call quote,$(flags)))
 $(B)/generated/build_info.h: FORCE
 	$(call keep,'#define BERT_VERSION "$(VERSION)"' '#define BERT_PREFIX "$(prefix)"' \
+	    '/* $(libdir) */' \
 	    '#define BERT_COMPILER "$(shell $(CC) --version | head -1 | tr -dc 'A-Za-z0-9 .+~()-')"')
-$(B)/cmd/common_options.o $(B)/cmd/bert-serve.o: $(B)/generated/build_info.h
+$(B)/cmd/common_options.o $(B)/cmd/bert-serve.o $(B)/core/nn/backend_load.o: \
+    $(B)/generated/build_info.h
 
 $(B)/%.o: %.c $(B)/generated/flags | $(if $(filter portable,$(MAKECMDGOALS)),,$(B)/generated/packages)
 	@mkdir -p $(@D)
@@ -119,7 +122,7 @@ $(B)/libbench.a: $(bench_obj)
 $(B)/%.a:
 	$(say) AR $@
 	@rm -f $@
-	$(quiet)$(AR) rcsD $@ $^
+	$(quiet)$(AR) rcs $@ $^
 
 link = $(quiet)mkdir -p $(@D) && $(CC) $(required) $(CFLAGS) $(LDFLAGS) $^ -o $@
 $(B)/bert-%: $(B)/cmd/bert-%.o $(B)/libcmd.a $(B)/libbert.a
@@ -144,7 +147,7 @@ $(B)/bench/%: $(B)/tests/bench/%.o $(B)/libbench.a $(B)/libbert.a
 
 # ---- Packages: missing ones are named before the compiler stumbles ----------------------
 
-needed := csv.h:libcsv-dev cblas.h:libblis-dev jansson.h:libjansson-dev \
+needed := csv.h:libcsv-dev blis.h:libblis-dev jansson.h:libjansson-dev \
     yaml.h:libyaml-dev utf8proc.h:libutf8proc-dev microhttpd.h:libmicrohttpd-dev \
     zip.h:libzip-dev
 needed_tests := check.h:check
