@@ -185,13 +185,16 @@ unit: $(unit_tests)
 cli: $(programs)
 	@tests/run tests/cli/run
 
+unit-and-cli: $(programs) $(unit_tests)
+	@tests/run $(unit_tests) tests/cli/run
+
 lint:
 	@tests/run tests/lint/run
 
 memcheck := valgrind -q --leak-check=full --error-exitcode=99
-check-full: $(built_tests)
+check-full: $(built_tests) $(benches)
 	@tests/run $(suites) \
-	    "$(MAKE) SANITIZE=address,undefined DEVELOPER=1 B=build-asan unit cli" \
+	    "$(MAKE) SANITIZE=address,undefined DEVELOPER=1 B=build-asan unit-and-cli" \
 	    "$(MAKE) SANITIZE=thread DEVELOPER=1 B=build-tsan unit" \
 	    "$(MAKE) CC=clang DEVELOPER=1 B=build-clang unit" \
 	    "tests/cli/run -w '$(memcheck)'" \
@@ -252,7 +255,7 @@ endef
 install: all
 	$(call put,$(files))
 
-$(B)/bert.pc: packaging/bert.pc.in $(B)/generated/flags
+$(B)/bert.pc: packaging/bert.pc.in $(B)/generated/build_info.h
 	sed -e 's|@prefix@|$(prefix)|; s|@libdir@|$(libdir)|; s|@includedir@|$(includedir)|' \
 	    -e 's|@version@|$(VERSION)|; s|@libs@|$(ldlibs)|' $< > $@
 
@@ -270,7 +273,7 @@ dist:
 clean:
 	rm -rf build build-*
 
-.PHONY: all portable packages check check-full unit cli lint fuzz fuzz-run bench accuracy \
+.PHONY: all portable packages check check-full unit cli unit-and-cli lint fuzz fuzz-run bench accuracy \
     install install-dev uninstall dist clean FORCE
 .SECONDARY:
 .DELETE_ON_ERROR:
