@@ -15,7 +15,7 @@
 #include "kernel/ahead.h"
 #include "kernel/lanes.h"
 
-enum { TILE_ROWS = 3, BLOCK_ROWS = 192, BLOCK_OUTPUTS = 8, BLOCK_INPUTS = 1024, FEW_TILES = 7 };
+enum { TILE_ROWS = 3, BLOCK_ROWS = 192, BLOCK_OUTPUTS = 8, BLOCK_INPUTS = 1024, FEW_TILES = 11 };
 
 struct block { /* dots (rows, outputs) = x (rows, n) · w (outputs, n)ᵀ, some of the inputs */
     const float *x;

@@ -12,7 +12,7 @@
 
 #include "base/cpu.h"
 #include "kernel/ahead.h"
-#include "kernel/lanes.h"
+#include "kernel/finish_int8.h"
 
 INLINE vint int8_broadcast(const uint8_t *x) {
     int32_t four;
@@ -24,24 +24,6 @@ struct stripe { /* some panels of outputs from o on, for rows first .. last */
     size_t first, last, o, end;
     struct ahead ahead;
 };
-
-/* Apart from the loop below: inlined into it, this costs the loop its registers. */
-static __attribute__((noinline)) void int8_finish(const struct linear_job *job, size_t r,
-                                                  size_t o, size_t end, size_t rows,
-                                                  size_t panels, const vint *sum) {
-    const struct linear *l = job->linear;
-    for (size_t j = 0; j < panels; j++, o += 16) {
-        size_t n = end - o < 16 ? end - o : 16;
-        v16 weight_scale = v_load(l->scale + o), bias = v_load(l->bias + o);
-        for (size_t i = r; i < r + rows; i++) {
-            const vint *s = sum + ((i - r) * panels + j) * V_PARTS;
-            v16 value, scale = v_mul(v_all(job->q.scale[i]), weight_scale);
-            UNROLL for (int p = 0; p < V_PARTS; p++)
-                value.r[p] = r_compensated(s[p], job->q.zero[i], l->sum + o + p * V_LANES);
-            v_finish(job, i, o, n, v_fma(value, scale, bias));
-        }
-    }
-}
 
 INLINE void int8_tile(const struct linear_job *job, struct stripe *stripe, size_t r, int rows,
                       int panels) {

@@ -84,7 +84,7 @@ static float gelu_tanh(float x) {
     return x / (exponential(fmaf(x * x, TANH_CUBIC, TANH_LINEAR) * x) + 1);
 }
 
-static float activate(float x, enum activation activation) {
+float reference_activate(float x, enum activation activation) {
     return activation == ACTIVATION_GELU        ? gelu(x)
            : activation == ACTIVATION_GELU_TANH ? gelu_tanh(x)
                                                 : x;
@@ -93,7 +93,7 @@ static float activate(float x, enum activation activation) {
 /* ---- Linear layers --------------------------------------------------------------- */
 
 static void finish(const struct linear_job *job, size_t r, size_t o, float value) {
-    float y = activate(value, job->activation);
+    float y = reference_activate(value, job->activation);
     if (job->residual)
         y += job->residual[r * job->residual_stride + o];
     job->y[r * job->y_stride + o] = y;

@@ -9,6 +9,9 @@
 static bool always(const struct cpu_features *cpu) {
     return true;
 }
+static bool has_blis(const struct cpu_features *cpu) {
+    return blis_available();
+}
 
 #if defined(__x86_64__)
 static bool has_avx2(const struct cpu_features *cpu) {
@@ -23,9 +26,24 @@ static bool has_avx512(const struct cpu_features *cpu) {
 static bool has_avx512vnni(const struct cpu_features *cpu) {
     return has_avx512(cpu) && cpu->avx512vnni;
 }
+static bool has_amx(const struct cpu_features *cpu) {
+    return has_avx512vnni(cpu) && cpu->amx_int8;
+}
 #define X86(name) {#name, &kernel_##name, has_##name}
 #else
 #define X86(name) {#name, NULL, NULL}
+#endif
+
+#if defined(__aarch64__)
+static bool has_neon(const struct cpu_features *cpu) {
+    return cpu->neon;
+}
+static bool has_neondot(const struct cpu_features *cpu) {
+    return cpu->neon && cpu->neon_dot;
+}
+#define ARM(name) {#name, &kernel_##name, has_##name}
+#else
+#define ARM(name) {#name, NULL, NULL}
 #endif
 
 static const struct choice {
@@ -34,9 +52,9 @@ static const struct choice {
     bool (*runs)(const struct cpu_features *cpu);
 } choices[] = {
     /* the best first */
-    {"amx", NULL, NULL}, X86(avx512vnni), X86(avxvnni), X86(avx512), X86(avx2),
-    {"neondot", NULL, NULL}, {"neon", NULL, NULL},
-    {"blis", NULL, NULL},
+    X86(amx), X86(avx512vnni), X86(avxvnni), X86(avx512), X86(avx2),
+    ARM(neondot), ARM(neon),
+    {"blis", &kernel_blis, has_blis},
     {"reference", &kernel_reference, always},
 };
 enum { CHOICES = sizeof choices / sizeof choices[0] };

@@ -35,7 +35,8 @@
     }
 
 DECLARE_TABLE(reference);
-DECLARE_TABLE(blis);
+float reference_activate(float x, enum activation activation);
+
 DECLARE_TABLE(avx2);
 DECLARE_TABLE(avxvnni);
 DECLARE_TABLE(avx512);
@@ -43,5 +44,8 @@ DECLARE_TABLE(avx512vnni);
 DECLARE_TABLE(amx);
 DECLARE_TABLE(neon);
 DECLARE_TABLE(neondot);
+
+DECLARE_TABLE(blis);
+bool blis_available(void); /* the library is installed; loads it */
 
 #endif

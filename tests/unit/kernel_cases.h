@@ -56,7 +56,7 @@ static void record_release(struct record *record) {
 }
 
 /* Where b first differs from a, in words; NULL when nowhere. */
-static const char *record_difference(const struct record *a, const struct record *b) {
+static inline const char *record_difference(const struct record *a, const struct record *b) {
     static char text[160];
     const struct label *label = (const void *)a->labels.data;
     size_t labels = a->labels.size / sizeof *label, at = 0, i = 0;
@@ -103,7 +103,8 @@ static float case_value(enum kind kind) {
         return case_below(2) ? NAN : case_below(2) ? INFINITY : -INFINITY;
     if (case_below(8) == 0)
         return odd[case_below(sizeof odd / sizeof odd[0])];
-    return ldexpf(case_float(1), (int)case_below(60) - 30);
+    int exponent = (int)case_below(60) - 30;
+    return ldexpf(case_float(1), exponent);
 }
 
 /* n floats that start 4 bytes after a boundary of 64 and end where the memory ends, so that
