@@ -67,10 +67,10 @@ static bool fail(struct machine *machine, const char *why) {
 /* Room for one more element; arrays stay under PICKLE_LIMIT. */
 static bool grow(struct machine *machine, void *array, size_t count, size_t *room,
                  size_t size) {
-    if (count < *room)
-        return true;
     if (count >= PICKLE_LIMIT)
         return fail(machine, "too many values");
+    if (count < *room)
+        return true;
     size_t larger = *room * 2 + 64;
     void *memory = realloc(*(void **)array, larger * size);
     if (!memory) {
@@ -585,7 +585,7 @@ enum bert_status pickle_read(struct pickle *pickle, const unsigned char *bytes, 
     while ((going = take(&machine, 1, &opcode)) && *opcode != '.' &&
            (going = run_opcode(&machine, *opcode)))
         ;
-    if (going && pickle->stack_count != 1)
+    if (going && (pickle->stack_count != 1 || pickle->mark_count != 0))
         going = fail(&machine, "it ends with a full stack, or an empty one");
     if (!going) {
         if (machine.out_of_memory)
