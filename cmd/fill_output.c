@@ -320,17 +320,27 @@ static void put_bar(struct buffer *out, const struct fill_look *look, double fra
     buffer_add_text(out, "  ");
 }
 
+/* Columns of the widest word; labels stand two further to the right. */
+static size_t word_columns(const struct bert_mask *mask) {
+    size_t width = 4;
+    for (size_t i = 0; i < mask->candidate_count; i++) {
+        size_t own = terminal_width(span_of(mask->candidates[i].word));
+        width = own > width ? own : width;
+    }
+    for (size_t i = 0; i < mask->label_count; i++) {
+        size_t own = terminal_width(span_of(mask->labels[i].label)) + 2;
+        width = own > width ? own : width;
+    }
+    return width;
+}
+
 static void put_table(struct buffer *out, const struct fill_look *look,
                       const struct bert_text *text, const struct bert_result *result) {
     for (size_t m = 0; m < result->mask_count; m++) {
         const struct bert_mask *mask = &result->masks[m];
-        size_t width = 4;
+        size_t width = word_columns(mask);
         if (result->mask_count > 1)
             buffer_printf(out, "[MASK] %zu\n", m + 1);
-        for (size_t i = 0; i < mask->candidate_count; i++) {
-            size_t own = terminal_width(span_of(mask->candidates[i].word));
-            width = own > width ? own : width;
-        }
         for (size_t i = 0; i < mask->candidate_count; i++) {
             const struct bert_candidate *candidate = &mask->candidates[i];
             double shown = look->words ? candidate->share : candidate->probability;

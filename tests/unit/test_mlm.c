@@ -4,6 +4,7 @@
  * objects, and brute force over its model for words, spans, joint fillings and
  * pseudo-log-likelihoods (tests/golden/make_words.py). */
 #include "bert.h"
+#include "fill_output.h"
 #include "io/json.h"
 #include "scratch.h"
 
@@ -108,6 +109,43 @@ static void check_pipeline_mask(const struct bert_mask *mask, const struct json 
     }
 }
 
+static void check_same_text(const struct json *got, const struct json *wanted,
+                            const char *name) {
+    struct span a, b;
+    ck_assert(json_get_text(json_member(got, name), &a));
+    ck_assert(json_get_text(json_member(wanted, name), &b));
+    ck_assert_str_eq(a.data, b.data);
+}
+
+/* Objects, or lists of them. */
+static void check_same_objects(const struct json *got, const struct json *wanted) {
+    ck_assert_int_eq(json_kind(got), json_kind(wanted));
+    for (size_t i = 0; json_kind(got) == JSON_KIND_LIST && i < json_count(wanted); i++)
+        check_same_objects(json_item(got, i), json_item(wanted, i));
+    if (json_kind(got) == JSON_KIND_LIST)
+        ck_assert_uint_eq(json_count(got), json_count(wanted));
+    if (json_kind(got) != JSON_KIND_OBJECT)
+        return;
+    check_near(number(got, "score"), number(wanted, "score"), 1e-4, "score");
+    ck_assert_int_eq(whole(got, "token"), whole(wanted, "token"));
+    check_same_text(got, wanted, "token_str");
+    check_same_text(got, wanted, "sequence");
+}
+
+/* What --to=hf prints is what the pipeline returns. */
+static void check_hf(const struct golden *golden, const struct bert_result *result) {
+    static const struct fill_look look = {.shape = SHAPE_HF};
+    struct buffer out = {0};
+    struct json *document;
+    ck_assert_int_eq(fill_output_put(&out, &look, session, &golden->text, result, &error),
+                     BERT_OK);
+    ck_assert_msg(json_parse(&document, out.data, out.size, 0, &error) == BERT_OK, "%s",
+                  error.message);
+    check_same_objects(document, json_member(golden->document, "result"));
+    json_free(document);
+    buffer_release(&out);
+}
+
 static void check_pipeline(const struct golden *golden) {
     const struct json *parameters = json_member(golden->document, "parameters");
     const struct json *targets = json_member(parameters, "targets");
@@ -125,6 +163,7 @@ static void check_pipeline(const struct golden *golden) {
     else
         for (size_t m = 0; m < result.mask_count; m++)
             check_pipeline_mask(&result.masks[m], json_item(wanted, m));
+    check_hf(golden, &result);
     bert_words_free(words);
 }
 

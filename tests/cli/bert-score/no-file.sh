@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: MIT
+bert-score -m "$ROOT/tests/golden/tiny/f32" missing.txt
