@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Starts bert-serve on a free loopback port for a test, and ends it. Standard library only."""
+import glob
 import http.client
 import json
 import os
@@ -13,7 +14,7 @@ import time
 
 BUILD = os.environ.get('B', 'build')
 PROGRAM = os.path.join(BUILD, 'bert-serve')
-MODEL = os.environ.get('SERVE_TEST_MODEL', 'data/models/mini-zh')
+MODEL = os.environ.get('SERVE_TEST_MODEL') or sorted(glob.glob('data/models/*'))[0]
 
 
 class Server:
@@ -29,13 +30,18 @@ class Server:
         command = [PROGRAM, '--no-config']
         command += ['--listen', listen] if listen else []
         command += ['-m', model] if model else []
-        self.process = subprocess.Popen(command + list(options), stderr=subprocess.PIPE,
+        self.process = subprocess.Popen(command + list(options), stdout=subprocess.DEVNULL,
+                                        stderr=subprocess.PIPE,
                                         env={**base, **(env or {})}, pass_fds=pass_fds)
         self.reader = threading.Thread(target=self._read, daemon=True)
         self.reader.start()
         self.port = None
         if ready:
-            match = self.wait_for(r'(?:ready|reloaded) on (?:http://[^ ]*:(\d+)|unix:)')
+            try:
+                match = self.wait_for(r'ready on (?:http://[^ ]*:(\d+)|unix:)')
+            except AssertionError:
+                self.stop(signal.SIGKILL)
+                raise
             self.port = int(match.group(1)) if match.group(1) else None
 
     def _read(self):
