@@ -18,8 +18,8 @@ struct args {
 static const struct cli_option rows[] = {
     {CLI_GROUP, .help = "Output"},
     {CLI_CHOICE, "to", 0, "SHAPE",
-     "table (the default on a terminal), tsv (elsewhere), jsonl, text (the filled sentence) "
-     "or hf (as Hugging Face's pipeline)",
+     "table (the default on a terminal), tsv (elsewhere), jsonl, text (the filled "
+     "sentence) or hf (as Hugging Face's pipeline)",
      FIELD(to), .choices = "auto table tsv jsonl text hf"},
     {CLI_FLAG, "header", 0, NULL, "a first line with the names of the columns (tsv)",
      FIELD(header)},
@@ -34,13 +34,14 @@ static const struct cli_program program = {
     .operands = "[TEXT...]",
     .examples = {"bert-fill '今天天气真[MASK]啊'",
                  "bert-fill --words=满意,一般,不满意 --to=jsonl < reviews.txt"},
-    .notes = "Without TEXT, records are read from standard input, a text a line unless\n"
-             "--from says otherwise. Columns of tsv: record mask rank word probability\n"
-             "text; with --words also share and label; with --joint or --span: record rank\n"
-             "words probability mean_log_probability text. Several masks are answered\n"
-             "independently unless --joint is given.\n"
-             "Exit status: 0 all filled, 1 some records failed, 2 usage, 3 model, 4 I/O,\n"
-             "5 memory or device."};
+    .notes =
+        "Without TEXT, records are read from standard input, a text a line unless\n"
+        "--from says otherwise. Columns of tsv: record mask rank word probability\n"
+        "text; with --words also share and label; with --joint or --span: record rank\n"
+        "words probability mean_log_probability text. Several masks are answered\n"
+        "independently unless --joint is given.\n"
+        "Exit status: 0 all filled, 1 some records failed, 2 usage, 3 model, 4 I/O,\n"
+        "5 memory or device."};
 
 struct fill {
     struct fill_plan plan;
@@ -96,7 +97,8 @@ static bool check_operands(struct cli *cli) {
         const char *text = cli->operands[i];
         if (strstr(text, "MASK") || !path_exists(text) || path_is_folder(text))
             continue;
-        cli_usage(cli, "'%s' has no [MASK] and is a file; to fill its lines: bert-fill < %s",
+        cli_usage(cli,
+                  "'%s' has no [MASK] and is a file; to fill its lines: bert-fill < %s",
                   text, text);
         return false;
     }
@@ -123,7 +125,8 @@ static bool choose_look(struct cli *cli, const struct args *args,
 }
 
 static void run(struct cli *cli, const struct args *args, const struct fill_args *filling,
-                const struct record_options *records, const struct common_options *common) {
+                const struct record_options *records,
+                const struct common_options *common) {
     struct fill fill;
     if (!fill_options_check(cli, filling) || !check_operands(cli) ||
         !choose_look(cli, args, filling, common, &fill.look))

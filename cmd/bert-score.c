@@ -36,8 +36,8 @@ static bool take_pairs(void *values, const char *argument, char *why, size_t siz
     const char *comma = strchr(argument, ',');
     size_t first = comma ? (size_t)(comma - argument) : 0;
     size_t second = comma ? strlen(comma + 1) : 0;
-    if (first == 0 || second == 0 || strchr(comma + 1, ',') || first >= sizeof args->first ||
-        second >= sizeof args->second) {
+    if (first == 0 || second == 0 || strchr(comma + 1, ',') ||
+        first >= sizeof args->first || second >= sizeof args->second) {
         snprintf(why, size, "'%s' is not two names of columns like A,B", argument);
         return false;
     }
@@ -51,8 +51,8 @@ static const struct cli_option rows[] = {
     {CLI_GROUP, .help = "Scoring"},
     {CLI_FLAG, "per-token", 0, NULL, "each token's log probability", FIELD(per_token)},
     {CLI_CALL, "suspects", 0, "[=T]",
-     "characters that look wrong: log p of the best other is higher by T nats (" BERT_SUSPECTS
-     ")",
+     "characters that look wrong: log p of the best other is higher by T nats "
+     "(" BERT_SUSPECTS ")",
      .handle = take_suspects},
     {CLI_INT, "top", 'k', "N", "better characters shown for each (default 3)", FIELD(k),
      .least = 1, .most = 1000},
@@ -60,7 +60,8 @@ static const struct cli_option rows[] = {
      .handle = take_pairs},
     {CLI_GROUP, .help = "Output"},
     {CLI_CHOICE, "to", 0, "SHAPE",
-     "tsv, jsonl, or text: the corrected text with --suspects, the chosen one with --pairs",
+     "tsv, jsonl, or text: the corrected text with --suspects, the chosen one with "
+     "--pairs",
      FIELD(to), .choices = "tsv jsonl text"},
     {CLI_FLAG, "header", 0, NULL, "a first line with the names of the columns (tsv)",
      FIELD(header)},
@@ -75,14 +76,16 @@ static const struct cli_program program = {
     .operands = "[FILE...]",
     .examples = {"echo 今天天气真好啊 | bert-score --header",
                  "bert-score --suspects --to=jsonl essays.txt"},
-    .notes = "The pseudo-log-likelihood masks each token once and adds the natural logarithms\n"
-             "of what stands there; unknown tokens are left out and counted. Columns of tsv:\n"
-             "record tokens unknown log_likelihood mean pseudo_perplexity text; with\n"
-             "--per-token: record offset token log_probability; with --suspects: record\n"
-             "offset character probability gain better corrected; with --pairs: record\n"
-             "choice mean_1 mean_2 text.\n"
-             "Exit status: 0 all scored, 1 some records failed, 2 usage, 3 model, 4 I/O,\n"
-             "5 memory or device."};
+    .notes =
+        "The pseudo-log-likelihood masks each token once and adds the natural "
+        "logarithms\n"
+        "of what stands there; unknown tokens are left out and counted. Columns of tsv:\n"
+        "record tokens unknown log_likelihood mean pseudo_perplexity text; with\n"
+        "--per-token: record offset token log_probability; with --suspects: record\n"
+        "offset character probability gain better corrected; with --pairs: record\n"
+        "choice mean_1 mean_2 text.\n"
+        "Exit status: 0 all scored, 1 some records failed, 2 usage, 3 model, 4 I/O,\n"
+        "5 memory or device."};
 
 struct scoring {
     struct bert_score_options options;
@@ -94,11 +97,11 @@ struct scoring {
 static void spread_pairs(const struct bert_text *texts, size_t count,
                          struct bert_text *spread) {
     for (size_t i = 0; i < count; i++) {
-        spread[2 * i] = (struct bert_text){.bytes = texts[i].bytes,
-                                           .length = texts[i].length};
-        spread[2 * i + 1] = (struct bert_text){
-            .bytes = texts[i].context ? texts[i].context : "",
-            .length = texts[i].context ? texts[i].context_length : 0};
+        spread[2 * i] =
+            (struct bert_text){.bytes = texts[i].bytes, .length = texts[i].length};
+        spread[2 * i + 1] =
+            (struct bert_text){.bytes = texts[i].context ? texts[i].context : "",
+                               .length = texts[i].context ? texts[i].context_length : 0};
     }
 }
 
@@ -116,7 +119,8 @@ static enum bert_status process(void *arg, struct bert_session *session,
     else if (status == BERT_OK)
         memcpy(spread, texts, count * sizeof *spread);
     if (status == BERT_OK)
-        status = bert_score(session, spread, count * each, &scoring->options, scores, error);
+        status =
+            bert_score(session, spread, count * each, &scoring->options, scores, error);
     for (size_t i = 0; i < count && status == BERT_OK; i++) {
         const struct bert_score *score = &scores[i * each];
         const char *why = score[0].status ? score[0].error : score[each - 1].error;
@@ -165,7 +169,8 @@ static bool check(struct cli *cli, const struct args *args,
 }
 
 static void run(struct cli *cli, const struct args *args,
-                const struct record_options *records, const struct common_options *common) {
+                const struct record_options *records,
+                const struct common_options *common) {
     if (!check(cli, args, records))
         return;
     struct bert_model *model = common_options_open(cli, common, 0);

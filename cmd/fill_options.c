@@ -21,7 +21,8 @@ static bool take_span(void *values, const char *argument, char *why, size_t size
         args->span_max = argument[2] - '0';
         return true;
     }
-    snprintf(why, size, "'%s' is not a number of characters from 1 to 8, or a range like 1-4",
+    snprintf(why, size,
+             "'%s' is not a number of characters from 1 to 8, or a range like 1-4",
              argument);
     return false;
 }
@@ -38,7 +39,8 @@ static bool take_baseline(void *values, const char *argument, char *why, size_t 
 #define FIELD(name) offsetof(struct fill_args, name)
 const struct cli_option fill_option_rows[] = {
     {CLI_GROUP, .help = "Filling"},
-    {CLI_INT, "top", 'k', "N", "answers for each mask", FIELD(k), .least = 1, .most = 1e9},
+    {CLI_INT, "top", 'k', "N", "answers for each mask", FIELD(k), .least = 1,
+     .most = 1e9},
     {CLI_FLAG, "han", 0, NULL, "only Han characters", FIELD(han)},
     {CLI_FLAG, "no-punct", 0, NULL, "no punctuation", FIELD(no_punct)},
     {CLI_FLAG, "whole", 0, NULL, "no pieces of words (##)", FIELD(whole)},
@@ -52,18 +54,20 @@ const struct cli_option fill_option_rows[] = {
     {CLI_FILE, "words-file", 0, "FILE", "the same from a file: a word a line, TAB, label",
      FIELD(words_file)},
     {CLI_CALL, "baseline", 0, "[=TEXT]",
-     "divide each word's probability by the one that it has in TEXT, so that common words "
+     "divide each word's probability by the one that it has in TEXT, so that common "
+     "words "
      "are not preferred; good for classifying",
      .handle = take_baseline},
     {CLI_FLAG, "joint", 0, NULL, "the best whole fillings of all masks", FIELD(joint)},
     {CLI_CALL, "span", 0, "N[-M]", "a mask may stand for N (to M) characters, at most 8",
      .handle = take_span},
     {CLI_CHOICE, "rank", 0, "HOW",
-     "spans by mean log probability (a rule of thumb, which favours long set phrases) or by "
+     "spans by mean log probability (a rule of thumb, which favours long set phrases) or "
+     "by "
      "total",
      FIELD(rank), .choices = "mean total"},
-    {CLI_TEXT, "context", 0, "TEXT", "text that is read before each record and never shown",
-     FIELD(context)},
+    {CLI_TEXT, "context", 0, "TEXT",
+     "text that is read before each record and never shown", FIELD(context)},
     {CLI_TEXT, "context-column", 0, "NAME", "the column or key that holds it",
      FIELD(context_column)},
     {CLI_END}};
@@ -147,21 +151,24 @@ bool fill_options_plan(struct cli *cli, const struct fill_args *args,
         cli_usage(cli, "--baseline needs a text with one [MASK] here: --baseline=TEXT");
         return false;
     }
-    if (list && !read_words(cli, args, model, args->want_baseline ? baseline : NULL, plan))
+    if (list &&
+        !read_words(cli, args, model, args->want_baseline ? baseline : NULL, plan))
         return false;
-    plan->options = (struct bert_fill_options){
-        .k = args->k ? args->k : list ? list_k : default_k,
-        .han = args->han,
-        .no_punct = args->no_punct,
-        .whole = args->whole,
-        .threshold = args->threshold,
-        .mask_tokens = args->mask_tokens.items,
-        .mask_token_count = args->mask_tokens.count,
-        .words = plan->words,
-        .joint = args->joint,
-        .span_min = args->span_min,
-        .span_max = args->span_max,
-        .rank_total = args->rank == 1};
+    plan->options =
+        (struct bert_fill_options){.k = args->k ? args->k
+                                        : list  ? list_k
+                                                : default_k,
+                                   .han = args->han,
+                                   .no_punct = args->no_punct,
+                                   .whole = args->whole,
+                                   .threshold = args->threshold,
+                                   .mask_tokens = args->mask_tokens.items,
+                                   .mask_token_count = args->mask_tokens.count,
+                                   .words = plan->words,
+                                   .joint = args->joint,
+                                   .span_min = args->span_min,
+                                   .span_max = args->span_max,
+                                   .rank_total = args->rank == 1};
     plan->labelled = list && bert_words_labelled(plan->words);
     if (clamp_k(cli, args, model, plan))
         return true;

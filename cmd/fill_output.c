@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * fill_output.c: rows, objects, sentences, Hugging Face's objects and the terminal view. */
+ * fill_output.c: rows, objects, sentences, Hugging Face's objects and the terminal view.
+ */
 #include "fill_output.h"
 
 #include "base/utf8.h"
@@ -121,8 +122,8 @@ static void put_masks(struct buffer *out, const struct fill_look *look,
             offset = characters;
             length = utf8_count(text->bytes + at, mask->length);
         }
-        buffer_printf(out, "%s{\"offset\":%zu,\"length\":%zu,\"candidates\":[", m ? "," : "",
-                      offset, length);
+        buffer_printf(out, "%s{\"offset\":%zu,\"length\":%zu,\"candidates\":[",
+                      m ? "," : "", offset, length);
         for (size_t i = 0; i < mask->candidate_count; i++) {
             if (i > 0)
                 buffer_add_byte(out, ',');
@@ -165,7 +166,8 @@ static void put_object(struct buffer *out, const struct fill_look *look,
     if (!look->whole) {
         put_masks(out, look, text, result);
     } else {
-        buffer_printf(out, ",\"exact\":%s,\"fillings\":[", result->exact ? "true" : "false");
+        buffer_printf(out, ",\"exact\":%s,\"fillings\":[",
+                      result->exact ? "true" : "false");
         for (size_t i = 0; i < result->filling_count; i++) {
             if (i > 0)
                 buffer_add_byte(out, ',');
@@ -187,7 +189,8 @@ static void put_line(struct buffer *out, const char *bytes, size_t size) {
             out->data[i] = ' ';
 }
 
-/* What a candidate puts in the place of its mask: its text without the rest of the text. */
+/* What a candidate puts in the place of its mask: its text without the rest of the text.
+ */
 static struct span put_in(const struct bert_text *text, const struct bert_mask *mask,
                           const struct bert_candidate *candidate) {
     return (struct span){candidate->text + mask->offset,
@@ -221,8 +224,8 @@ static void put_sentence(struct buffer *out, const struct bert_text *text,
 static enum bert_status put_hf_object(struct buffer *out, struct bert_session *session,
                                       const struct bert_result *result,
                                       const struct bert_mask *mask,
-                                      const struct bert_candidate *candidate, int32_t *ids,
-                                      struct bert_error *error) {
+                                      const struct bert_candidate *candidate,
+                                      int32_t *ids, struct bert_error *error) {
     size_t count = 0;
     const char *text;
     for (size_t i = 0; i < result->id_count; i++)
@@ -242,8 +245,8 @@ static enum bert_status put_hf_object(struct buffer *out, struct bert_session *s
         buffer_printf(out, "%d", candidate->ids[0]);
     else
         put_ids(out, candidate->ids, candidate->id_count);
-    enum bert_status status =
-        bert_decode(session, candidate->ids, (size_t)candidate->id_count, false, &text, error);
+    enum bert_status status = bert_decode(
+        session, candidate->ids, (size_t)candidate->id_count, false, &text, error);
     if (status != BERT_OK)
         return status;
     buffer_add_byte(out, ',');
@@ -258,7 +261,8 @@ static enum bert_status put_hf_object(struct buffer *out, struct bert_session *s
 }
 
 static enum bert_status put_hf(struct buffer *out, struct bert_session *session,
-                               const struct bert_result *result, struct bert_error *error) {
+                               const struct bert_result *result,
+                               struct bert_error *error) {
     size_t longest = 1;
     for (size_t m = 0; m < result->mask_count; m++)
         for (size_t i = 0; i < result->masks[m].candidate_count; i++)
@@ -290,7 +294,8 @@ static enum bert_status put_hf(struct buffer *out, struct bert_session *session,
 
 enum { AROUND = 24, BAR = 20 }; /* columns of text beside a word; of the bar */
 
-static void put_color(struct buffer *out, const struct fill_look *look, const char *code) {
+static void put_color(struct buffer *out, const struct fill_look *look,
+                      const char *code) {
     if (look->color)
         buffer_printf(out, "\033[%sm", code);
 }
@@ -302,7 +307,8 @@ static void put_excerpt(struct buffer *out, const struct fill_look *look,
     struct span before = {text->bytes, mask->offset};
     struct span after = {text->bytes + mask->offset + mask->length,
                          text->length - mask->offset - mask->length};
-    struct span left = terminal_end(before, AROUND), right = terminal_start(after, AROUND);
+    struct span left = terminal_end(before, AROUND),
+                right = terminal_start(after, AROUND);
     buffer_add_text(out, left.size < before.size ? "…" : "");
     terminal_put(out, left, 0);
     put_color(out, look, "1;32");
@@ -377,8 +383,10 @@ static void put_filling_table(struct buffer *out, const struct fill_look *look,
 }
 
 enum bert_status fill_output_put(struct buffer *out, const struct fill_look *look,
-                                 struct bert_session *session, const struct bert_text *text,
-                                 const struct bert_result *result, struct bert_error *error) {
+                                 struct bert_session *session,
+                                 const struct bert_text *text,
+                                 const struct bert_result *result,
+                                 struct bert_error *error) {
     enum bert_status status = BERT_OK;
     if (look->shape == SHAPE_TSV && look->whole)
         put_filling_rows(out, result);

@@ -23,7 +23,9 @@ const char *fill_output_header(const struct fill_look *look);
 /* Appends one record's answer: TSV without the record number of each row, JSONL without
  * {"record":N, at its start. The session is the one that gave the result, which stays. */
 enum bert_status fill_output_put(struct buffer *out, const struct fill_look *look,
-                                 struct bert_session *session, const struct bert_text *text,
-                                 const struct bert_result *result, struct bert_error *error);
+                                 struct bert_session *session,
+                                 const struct bert_text *text,
+                                 const struct bert_result *result,
+                                 struct bert_error *error);
 
 #endif

@@ -49,7 +49,8 @@ static void put_sums(struct buffer *out, const struct bert_text *text,
 }
 
 static void put_token_rows(struct buffer *out, struct walk *walk,
-                           const struct bert_model *model, const struct bert_score *score) {
+                           const struct bert_model *model,
+                           const struct bert_score *score) {
     for (size_t i = 0; i < score->token_count; i++) {
         const struct bert_token_score *token = &score->per_token[i];
         const char *entry = bert_token(model, token->id);
@@ -96,8 +97,8 @@ static void put_score(struct buffer *out, const struct bert_text *text,
     json_put_text(out, text->bytes, text->length);
 }
 
-static void put_tokens(struct buffer *out, struct walk *walk, const struct bert_model *model,
-                       const struct bert_score *score) {
+static void put_tokens(struct buffer *out, struct walk *walk,
+                       const struct bert_model *model, const struct bert_score *score) {
     buffer_add_text(out, ",\"per_token\":[");
     for (size_t i = 0; i < score->token_count; i++) {
         const struct bert_token_score *token = &score->per_token[i];

@@ -75,8 +75,8 @@ static enum bert_status find_cells(struct stream *stream, struct records *record
     if (stream->column)
         status = records_column(records, span_of(stream->column), &stream->cell, error);
     else if (options->column_index)
-        status = records_column_number(records, (size_t)options->column_index, &stream->cell,
-                                       error);
+        status = records_column_number(records, (size_t)options->column_index,
+                                       &stream->cell, error);
     else
         status = records_text_column(records, &stream->cell, error);
     if (status == BERT_OK && stream->before_column)
@@ -90,7 +90,8 @@ static enum bert_status open_records(struct stream *stream, struct job *job,
     const char *const *operands = (const char *const *)stream->cli->operands;
     size_t count = (size_t)stream->cli->operand_count;
     int from = stream->records->from;
-    struct records_options options = {.replace_invalid = stream->records->replace_invalid};
+    struct records_options options = {.replace_invalid =
+                                          stream->records->replace_invalid};
     options.source.encoding = ENCODING_UTF8;
     options.format = from != FORMAT_UNSET ? (enum record_format)from
                      : stream->operands_are_texts || count == 0
@@ -157,9 +158,11 @@ void stream_run(struct stream *stream) {
 
 /* ---- Shapes of output ---- */
 
-void stream_write_rows(const struct record *record, struct span answer, struct sink *sink) {
+void stream_write_rows(const struct record *record, struct span answer,
+                       struct sink *sink) {
     char number[24];
-    int size = snprintf(number, sizeof number, "%llu\t", (unsigned long long)record->number);
+    int size =
+        snprintf(number, sizeof number, "%llu\t", (unsigned long long)record->number);
     while (answer.size > 0) {
         const char *end = memchr(answer.data, '\n', answer.size);
         size_t line = end ? (size_t)(end - answer.data) + 1 : answer.size;
@@ -170,8 +173,8 @@ void stream_write_rows(const struct record *record, struct span answer, struct s
     }
 }
 
-void stream_write_object(const struct record *record, struct span text, struct span answer,
-                         const char *why, struct sink *sink) {
+void stream_write_object(const struct record *record, struct span text,
+                         struct span answer, const char *why, struct sink *sink) {
     struct buffer line = {0};
     buffer_printf(&line, "{\"record\":%llu,", (unsigned long long)record->number);
     if (why) {

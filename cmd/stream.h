@@ -12,14 +12,15 @@
 struct stream {
     struct cli *cli;
     const struct common_options *common;
-    const struct record_options *records; /* from FORMAT_UNSET: by the first file's name */
+    const struct record_options
+        *records; /* from FORMAT_UNSET: by the first file's name */
     struct bert_model *model;
-    bool operands_are_texts;     /* else they are files */
-    const char *column;          /* records->column or what stands in for it; may be NULL */
-    const char *before_column;   /* goes to the job's before; or NULL */
-    const char *before;          /* the same for every record; or NULL */
-    const char *header;          /* a first line, or NULL */
-    size_t batch_tokens;         /* 0: the job's default */
+    bool operands_are_texts;   /* else they are files */
+    const char *column;        /* records->column or what stands in for it; may be NULL */
+    const char *before_column; /* goes to the job's before; or NULL */
+    const char *before;        /* the same for every record; or NULL */
+    const char *header;        /* a first line, or NULL */
+    size_t batch_tokens;       /* 0: the job's default */
     /* As in struct job_ops; text is the record's, as far as it could be read. */
     enum bert_status (*process)(void *arg, struct bert_session *session,
                                 const struct bert_text *texts,
@@ -37,9 +38,11 @@ struct stream {
 void stream_run(struct stream *stream);
 
 /* answer with "NUMBER\t" before each of its lines. */
-void stream_write_rows(const struct record *record, struct span answer, struct sink *sink);
-/* {"record":N, then what answer holds (members and the last brace), or the error object. */
-void stream_write_object(const struct record *record, struct span text, struct span answer,
-                         const char *why, struct sink *sink);
+void stream_write_rows(const struct record *record, struct span answer,
+                       struct sink *sink);
+/* {"record":N, then what answer holds (members and the last brace), or the error object.
+ */
+void stream_write_object(const struct record *record, struct span text,
+                         struct span answer, const char *why, struct sink *sink);
 
 #endif

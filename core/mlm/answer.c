@@ -7,11 +7,13 @@
 
 #include <math.h>
 
-void answer_note_cut(struct passage *passage, struct mlm *mlm, const struct frame *frame) {
+void answer_note_cut(struct passage *passage, struct mlm *mlm,
+                     const struct frame *frame) {
     if (passage->note || !frame->cut)
         return;
     char line[160];
-    snprintf(line, sizeof line, "text of %zu tokens: the model reads %zu around each mask",
+    snprintf(line, sizeof line,
+             "text of %zu tokens: the model reads %zu around each mask",
              passage->tokens.count, mlm->positions - 2);
     passage->note = arena_text(&mlm->results, line, strlen(line));
 }
@@ -22,7 +24,8 @@ static enum bert_status ask_frame(struct mlm *mlm, struct passage *passage,
     for (size_t i = 0; i < frame->slot_count; i++)
         asks[i].row = frame->slots[i];
     answer_note_cut(passage, mlm, frame);
-    return packer_add(&mlm->packer, frame->ids, frame->count, asks, frame->slot_count, error);
+    return packer_add(&mlm->packer, frame->ids, frame->count, asks, frame->slot_count,
+                      error);
 }
 
 enum bert_status answer_ask(struct mlm *mlm, struct passage *passage, struct frame *frame,
@@ -44,9 +47,10 @@ struct bert_mask *answer_masks(struct mlm *mlm, const struct passage *passage) {
     const struct mask_list *list = &passage->masks;
     struct bert_mask *masks = arena_array(&mlm->results, list->count, sizeof *masks);
     for (size_t i = 0; masks && i < list->count; i++)
-        masks[i] = (struct bert_mask){.offset = list->places[i].start,
-                                      .length = list->places[i].end - list->places[i].start,
-                                      .position = list->places[i].token + 1};
+        masks[i] =
+            (struct bert_mask){.offset = list->places[i].start,
+                               .length = list->places[i].end - list->places[i].start,
+                               .position = list->places[i].token + 1};
     return masks;
 }
 
@@ -66,7 +70,9 @@ bool answer_affordable(struct passage *passage, struct mlm *mlm, size_t masks,
     size_t copies;
     if (size_mul(masks, answers, &copies) && !splice_excessive(passage->text, copies))
         return true;
-    passage_fail(passage, mlm, "%zu masks with %zu answers each to a text of %zu bytes are "
-                 "too much for one record", masks, answers, passage->text.size);
+    passage_fail(passage, mlm,
+                 "%zu masks with %zu answers each to a text of %zu bytes are "
+                 "too much for one record",
+                 masks, answers, passage->text.size);
     return false;
 }

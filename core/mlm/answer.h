@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * answer.h: what every way of answering masks shares: asking each mask of a passage alike,
- * and building a candidate from a word. */
+ * answer.h: what every way of answering masks shares: asking each mask of a passage
+ * alike, and building a candidate from a word. */
 #ifndef MLM_ANSWER_H
 #define MLM_ANSWER_H
 
 #include "mlm/passage.h"
 
-/* Asks every mask, asks[i] the i-th (its row is set here), the others staying [MASK]: all in
- * one frame where they fit one, else each in its own, with a note. */
+/* Asks every mask, asks[i] the i-th (its row is set here), the others staying [MASK]: all
+ * in one frame where they fit one, else each in its own, with a note. */
 enum bert_status answer_ask(struct mlm *mlm, struct passage *passage, struct frame *frame,
                             struct ask *asks, struct bert_error *error);
 

@@ -7,6 +7,7 @@
 
 #include "mlm/answer.h"
 #include "mlm/filter.h"
+#include "mlm/paths.h"
 #include "mlm/splice.h"
 
 #include <math.h>
@@ -19,23 +20,13 @@ enum {
     STEP_BYTES = 32 << 20, /* replies that wait to be read */
 };
 
-struct path { /* tokens of the leading slots */
-    double score;
-    int32_t *ids;
-};
-
-struct top { /* the best paths: by falling score, then rising ids */
-    struct path *paths;
-    size_t count, limit;
-};
-
 struct search {
     struct passage *passage;
     const int *widths; /* slots of each mask */
     struct frame frame;
-    size_t depth;          /* slots that the paths in open have filled */
-    struct top open, best; /* best: whole fillings */
-    size_t next, round;    /* two slots: expanded so far, size of the next round */
+    size_t depth;            /* slots that the paths in open have filled */
+    struct paths open, best; /* best: whole fillings */
+    size_t next, round;      /* two slots: expanded so far, size of the next round */
     bool done, exact;
     size_t begin, end; /* paths of open that were asked */
     struct reply *replies;
@@ -50,58 +41,10 @@ struct beam { /* what all searches share */
     size_t count;
 };
 
-/* ---- The best paths -------------------------------------------------------------- */
-
-static bool top_new(struct top *top, struct arena *arena, size_t limit) {
-    *top = (struct top){arena_array(arena, limit, sizeof *top->paths), 0, limit};
-    return top->paths != NULL;
-}
-
-static int compare_ids(const int32_t *a, const int32_t *b, size_t count) {
-    for (size_t i = 0; i < count; i++)
-        if (a[i] != b[i])
-            return a[i] < b[i] ? -1 : 1;
-    return 0;
-}
-
-/* Offers prefix (depth tokens) followed by id. Memory: what drops out is used again. */
-static bool top_offer(struct top *top, struct arena *arena, double score,
-                      const int32_t *prefix, size_t depth, int32_t id) {
-    int32_t *ids = NULL;
-    if (top->count == top->limit) {
-        struct path *worst = &top->paths[top->limit - 1];
-        if (score < worst->score)
-            return true;
-        if (score == worst->score) {
-            int order = compare_ids(prefix, worst->ids, depth);
-            if (order > 0 || (order == 0 && id > worst->ids[depth]))
-                return true;
-        }
-        ids = worst->ids;
-        top->count--;
-    }
-    if (!ids)
-        ids = arena_alloc(arena, (depth + 1) * sizeof *ids);
-    if (!ids)
-        return false;
-    if (depth)
-        memcpy(ids, prefix, depth * sizeof *ids);
-    ids[depth] = id;
-    size_t at = top->count++;
-    for (; at > 0; at--) {
-        const struct path *before = &top->paths[at - 1];
-        if (before->score > score || (before->score == score &&
-                                      compare_ids(before->ids, ids, depth + 1) < 0))
-            break;
-        top->paths[at] = *before;
-    }
-    top->paths[at] = (struct path){score, ids};
-    return true;
-}
-
 /* ---- Setting searches up --------------------------------------------------------- */
 
-static bool frame_keep(struct frame *frame, const struct frame *from, struct arena *arena) {
+static bool frame_keep(struct frame *frame, const struct frame *from,
+                       struct arena *arena) {
     *frame = *from;
     frame->ids = arena_array(arena, from->count, sizeof *frame->ids);
     frame->slots = arena_array(arena, from->slot_count, sizeof *frame->slots);
@@ -122,17 +65,19 @@ static bool search_new(struct beam *beam, struct search *search, struct passage 
         size_t total = passage->tokens.count - passage->masks.count;
         for (size_t i = 0; i < passage->masks.count; i++)
             total += (size_t)widths[i];
-        passage_fail(passage, mlm, "%zu tokens with the masks filled, more than the %zu "
-                     "that whole fillings can have", total, mlm->positions - 2);
+        passage_fail(passage, mlm,
+                     "%zu tokens with the masks filled, more than the %zu "
+                     "that whole fillings can have",
+                     total, mlm->positions - 2);
         return true;
     }
     int32_t *root = arena_alloc(&mlm->scratch, sizeof *root);
     size_t open = room->slot_count == 2 ? EXPANSIONS : (size_t)beam->width;
     if (!root || !frame_keep(&search->frame, room, &mlm->scratch) ||
-        !top_new(&search->open, &mlm->scratch, open) ||
-        !top_new(&search->best, &mlm->scratch, (size_t)beam->k))
+        !paths_new(&search->open, &mlm->scratch, open) ||
+        !paths_new(&search->best, &mlm->scratch, (size_t)beam->k))
         return false;
-    search->open.paths[search->open.count++] = (struct path){0, root};
+    search->open.list[search->open.count++] = (struct path){0, root};
     return true;
 }
 
@@ -162,9 +107,11 @@ static enum bert_status add_passage(struct beam *beam, struct passage *passage,
                                     struct frame *room, struct bert_error *error) {
     size_t masks = passage->masks.count, count = combinations(beam->options, masks);
     if (count == 0)
-        passage_fail(passage, beam->mlm, "%zu masks with spans of %d to %d characters are "
-                     "more than %d combinations of lengths", masks, beam->options->span_min,
-                     beam->options->span_max, BEAM_COMBINATIONS);
+        passage_fail(passage, beam->mlm,
+                     "%zu masks with spans of %d to %d characters are "
+                     "more than %d combinations of lengths",
+                     masks, beam->options->span_min, beam->options->span_max,
+                     BEAM_COMBINATIONS);
     for (size_t i = 0; i < count && !passage->error; i++) {
         const int *widths;
         if (!widths_of(beam->options, i, masks, &beam->mlm->scratch, &widths) ||
@@ -208,7 +155,7 @@ static enum bert_status ask_paths(struct beam *beam, struct search *search,
         if (!reply->best)
             return error_memory(error);
         for (size_t s = 0; s < search->depth; s++)
-            ids[frame->slots[s]] = search->open.paths[search->begin + i].ids[s];
+            ids[frame->slots[s]] = search->open.list[search->begin + i].ids[s];
         struct ask ask = {.row = frame->slots[search->depth],
                           .k = wanted,
                           .allowed = beam->allowed,
@@ -220,39 +167,40 @@ static enum bert_status ask_paths(struct beam *beam, struct search *search,
 
 /* Two slots: whether no further first token can matter. */
 static void close_bound(struct search *search) {
-    const struct top *open = &search->open, *best = &search->best;
+    const struct paths *open = &search->open, *best = &search->best;
     bool full = best->count == best->limit;
-    double least = full ? best->paths[best->count - 1].score : -INFINITY;
+    double least = full ? best->list[best->count - 1].score : -INFINITY;
     search->next = search->end;
     search->round *= 2;
     if (search->next < open->count) {
-        search->done = search->exact = open->paths[search->next].score < least;
+        search->done = search->exact = open->list[search->next].score < least;
         return;
     }
     search->done = true;
-    search->exact = open->count < open->limit || open->paths[open->count - 1].score < least;
+    search->exact =
+        open->count < open->limit || open->list[open->count - 1].score < least;
 }
 
 static bool read_paths(struct beam *beam, struct search *search) {
     struct mlm *mlm = beam->mlm;
     bool last = search->depth + 1 == search->frame.slot_count;
-    struct top fresh, *into = &search->best;
+    struct paths fresh, *into = &search->best;
     if (!last) {
-        if (!top_new(&fresh, &mlm->scratch, search->open.limit))
+        if (!paths_new(&fresh, &mlm->scratch, search->open.limit))
             return false;
         into = &fresh;
     }
     for (size_t i = search->begin; i < search->end; i++) {
         const struct reply *reply = &search->replies[i - search->begin];
-        const struct path *path = &search->open.paths[i];
+        const struct path *path = &search->open.list[i];
         if (!reply->finite) {
             passage_fail(search->passage, mlm, "%s", PASSAGE_NOT_FINITE);
             return true;
         }
         for (int j = 0; j < reply->best_count; j++)
-            if (!top_offer(into, &mlm->scratch,
-                           path->score + (double)reply->best[j].log_probability, path->ids,
-                           search->depth, reply->best[j].id))
+            if (!paths_offer(into, &mlm->scratch,
+                             path->score + (double)reply->best[j].log_probability,
+                             path->ids, search->depth, reply->best[j].id))
                 return false;
     }
     if (last && search->frame.slot_count == 2) {
@@ -317,7 +265,8 @@ static int compare_found(const void *left, const void *right) {
     size_t a_count = a->search->frame.slot_count, b_count = b->search->frame.slot_count;
     if (a->rank != b->rank)
         return a->rank > b->rank ? -1 : 1;
-    int order = compare_ids(a->path->ids, b->path->ids, a_count < b_count ? a_count : b_count);
+    int order =
+        paths_compare(a->path->ids, b->path->ids, a_count < b_count ? a_count : b_count);
     return order ? order : (a_count > b_count) - (a_count < b_count);
 }
 
@@ -331,7 +280,8 @@ static const char *join(struct mlm *mlm, const int32_t *ids, int count) {
     for (int i = 0; i < count; i++)
         patches[i].start = patches[i].end = 0,
         patches[i].word = splice_word(tokenizer_entry(mlm->tokenizer, ids[i]));
-    return splice_text(&mlm->results, (struct span){"", 0}, patches, (size_t)count, &length);
+    return splice_text(&mlm->results, (struct span){"", 0}, patches, (size_t)count,
+                       &length);
 }
 
 static bool write_filling(struct mlm *mlm, const struct found *found,
@@ -356,15 +306,15 @@ static bool write_filling(struct mlm *mlm, const struct found *found,
         patches[i] = (struct patch){passage->masks.places[i].start,
                                     passage->masks.places[i].end, splice_word(words[i])};
     }
-    *filling = (struct bert_filling){
-        .word_count = masks,
-        .words = words,
-        .ids = ids,
-        .id_counts = counts,
-        .probability = exp(found->path->score),
-        .mean_log_probability = found->path->score / (double)slots};
-    filling->text = splice_text(&mlm->results, passage->text, patches, masks,
-                                &filling->text_length);
+    *filling =
+        (struct bert_filling){.word_count = masks,
+                              .words = words,
+                              .ids = ids,
+                              .id_counts = counts,
+                              .probability = exp(found->path->score),
+                              .mean_log_probability = found->path->score / (double)slots};
+    filling->text =
+        splice_text(&mlm->results, passage->text, patches, masks, &filling->text_length);
     return filling->text != NULL;
 }
 
@@ -383,11 +333,11 @@ static bool write_result(struct beam *beam, const struct search *searches, size_
     for (size_t i = 0, n = 0; i < count; i++) {
         result->exact = result->exact && searches[i].exact;
         for (size_t j = 0; j < searches[i].best.count; j++) {
-            const struct path *path = &searches[i].best.paths[j];
+            const struct path *path = &searches[i].best.list[j];
             double slots = (double)searches[i].frame.slot_count;
-            found[n++] = (struct found){
-                &searches[i], path,
-                beam->options->rank_total ? path->score : path->score / slots};
+            found[n++] = (struct found){&searches[i], path,
+                                        beam->options->rank_total ? path->score
+                                                                  : path->score / slots};
         }
     }
     if (total)
@@ -434,12 +384,12 @@ enum bert_status beam_fill(struct mlm *mlm, struct passage *passages, size_t cou
         beam.searches = arena_array(&mlm->scratch, GROUP_SEARCHES + BEAM_COMBINATIONS,
                                     sizeof *beam.searches);
         if (!beam.searches || !frame_alloc(&room, mlm, &mlm->scratch) ||
-            !filter_build(mlm->tokenizer, mlm->rows, filters, &mlm->scratch, &beam.allowed))
+            !filter_build(mlm->tokenizer, mlm->rows, filters, &mlm->scratch,
+                          &beam.allowed))
             return error_memory(error);
         for (end = begin; end < count && beam.count < GROUP_SEARCHES; end++) {
             struct passage *passage = &passages[end];
-            if (!passage->error &&
-                answer_affordable(passage, mlm, 1, (size_t)beam.k))
+            if (!passage->error && answer_affordable(passage, mlm, 1, (size_t)beam.k))
                 status = add_passage(&beam, passage, &room, error);
             if (status != BERT_OK)
                 return status;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
  * beam.h: the best whole fillings of several masks, or of masks that stand for several
- * tokens, by the left-to-right score log p = Σ log p(token | the ones to its left in place,
- * all others masked).
+ * tokens, by the left-to-right score log p = Σ log p(token | the ones to its left in
+ * place, all others masked).
  *
- * One slot: the k best tokens. Two slots: first tokens are expanded in falling probability
- * until that alone is below the k-th best total, which is exact since a conditional is at
- * most 1; at most 256 of them. More slots: a beam of max(16, 2k). */
+ * One slot: the k best tokens. Two slots: first tokens are expanded in falling
+ * probability until that alone is below the k-th best total, which is exact since a
+ * conditional is at most 1; at most 256 of them. More slots: a beam of max(16, 2k). */
 #ifndef MLM_BEAM_H
 #define MLM_BEAM_H
 

@@ -27,8 +27,8 @@ static enum bert_status check(const struct bert_fill_options *options,
                  options->span_min > options->span_max))
         return error_set(error, BERT_USAGE, "a span is 1 to %d characters", BEAM_SPAN);
     if ((options->joint || span) && options->k > BEAM_K)
-        return error_set(error, BERT_USAGE,
-                         "joint and span give at most %d fillings", BEAM_K);
+        return error_set(error, BERT_USAGE, "joint and span give at most %d fillings",
+                         BEAM_K);
     return BERT_OK;
 }
 
@@ -56,7 +56,8 @@ static enum bert_status ask_passage(struct mlm *mlm, struct passage *passage,
 }
 
 static bool read_reply(struct mlm *mlm, const struct passage *passage, size_t index,
-                       const struct reply *reply, double threshold, struct bert_mask *mask) {
+                       const struct reply *reply, double threshold,
+                       struct bert_mask *mask) {
     struct bert_candidate *list =
         arena_array(&mlm->results, (size_t)reply->best_count, sizeof *list);
     if (!list && reply->best_count)
@@ -79,7 +80,8 @@ static bool read_reply(struct mlm *mlm, const struct passage *passage, size_t in
 
 static enum bert_status read_replies(struct mlm *mlm, struct passage *passage,
                                      const struct reply *replies, double threshold,
-                                     struct bert_result *result, struct bert_error *error) {
+                                     struct bert_result *result,
+                                     struct bert_error *error) {
     struct bert_mask *masks = answer_masks(mlm, passage);
     if (!masks)
         return error_memory(error);
@@ -96,9 +98,10 @@ static enum bert_status read_replies(struct mlm *mlm, struct passage *passage,
     return BERT_OK;
 }
 
-static enum bert_status fill_alone(struct mlm *mlm, struct passage *passages, size_t count,
-                                   const struct bert_fill_options *options, unsigned filters,
-                                   struct bert_result *results, struct bert_error *error) {
+static enum bert_status fill_alone(struct mlm *mlm, struct passage *passages,
+                                   size_t count, const struct bert_fill_options *options,
+                                   unsigned filters, struct bert_result *results,
+                                   struct bert_error *error) {
     struct reply **replies = arena_array(&mlm->scratch, count, sizeof(struct reply *));
     struct frame frame;
     int size = tokenizer_size(mlm->tokenizer), k = options->k ? options->k : DEFAULT_K;
@@ -124,7 +127,8 @@ static enum bert_status read_texts(struct mlm *mlm, const struct bert_text *text
                                    size_t count, const struct bert_fill_options *options,
                                    struct passage *passages, struct bert_error *error) {
     const struct tokenize_options tokenize = {.mask_tokens = options->mask_tokens,
-                                              .mask_token_count = options->mask_token_count};
+                                              .mask_token_count =
+                                                  options->mask_token_count};
     for (size_t i = 0; i < count; i++) {
         struct passage *passage = &passages[i];
         enum bert_status status = passage_read(passage, mlm, &texts[i], &tokenize, error);
@@ -164,7 +168,8 @@ enum bert_status fill_texts(struct mlm *mlm, const struct bert_text *texts, size
         return status;
     for (size_t i = 0; i < count; i++)
         results[i] = (struct bert_result){0};
-    unsigned filters = (options->han ? FILTER_HAN : 0) | (options->whole ? FILTER_WHOLE : 0) |
+    unsigned filters = (options->han ? FILTER_HAN : 0) |
+                       (options->whole ? FILTER_WHOLE : 0) |
                        (options->no_punct ? FILTER_NO_PUNCT : 0);
     if (options->words)
         status = words_fill(mlm, passages, count, options, results, error);

@@ -3,7 +3,8 @@
  * filter.c: bit maps over the vocabulary from the tokenizer's classes. */
 #include "mlm/filter.h"
 
-static uint64_t word_of(const struct tokenizer *tokenizer, enum entry_class which, size_t i) {
+static uint64_t word_of(const struct tokenizer *tokenizer, enum entry_class which,
+                        size_t i) {
     return tokenizer_class(tokenizer, which)[i];
 }
 

@@ -15,7 +15,8 @@ enum {
 };
 
 /* rows: of the embedding, which may have some past the vocabulary's end; these are never
- * allowed. *allowed is NULL when all are; else it lives in the arena. False without memory. */
+ * allowed. *allowed is NULL when all are; else it lives in the arena. False without
+ * memory. */
 bool filter_build(const struct tokenizer *tokenizer, size_t rows, unsigned filters,
                   struct arena *arena, const uint64_t **allowed);
 

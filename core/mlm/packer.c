@@ -18,13 +18,15 @@ enum bert_status packer_init(struct packer *packer, const struct backend *backen
     packer->row_room = packer->row_limit > longest ? packer->row_limit : longest;
     packer->request_limit = smaller(max_requests, packer->row_room);
     if (packer->request_limit == 0 || max_rows < longest)
-        return error_set(error, BERT_INTERNAL, "the device takes at most %zu rows", max_rows);
+        return error_set(error, BERT_INTERNAL, "the device takes at most %zu rows",
+                         max_rows);
     packer->ids = calloc(packer->row_room, sizeof *packer->ids);
     packer->starts = calloc(packer->row_room + 1, sizeof *packer->starts);
     packer->request = calloc(packer->request_limit, sizeof *packer->request);
     packer->reply = calloc(packer->request_limit, sizeof *packer->reply);
     packer->target = calloc(packer->request_limit, sizeof(struct reply *));
-    if (packer->ids && packer->starts && packer->request && packer->reply && packer->target)
+    if (packer->ids && packer->starts && packer->request && packer->reply &&
+        packer->target)
         return BERT_OK;
     packer_release(packer);
     return error_memory(error);
@@ -47,9 +49,8 @@ enum bert_status packer_flush(struct packer *packer, struct bert_error *error) {
     if (packer->sequences == 0)
         return BERT_OK;
     struct batch batch = {packer->sequences, packer->rows, packer->ids, packer->starts};
-    enum bert_status status =
-        packer->backend->forward(packer->worker, &batch, packer->request, packer->requests,
-                                 packer->reply, error);
+    enum bert_status status = packer->backend->forward(
+        packer->worker, &batch, packer->request, packer->requests, packer->reply, error);
     for (size_t i = 0; status == BERT_OK && i < packer->requests; i++)
         *packer->target[i] = packer->reply[i];
     packer_drop(packer);

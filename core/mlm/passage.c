@@ -99,8 +99,9 @@ static void frame_copy(struct frame *frame, const struct passage *passage, int32
     }
 }
 
-bool frame_around(struct frame *frame, const struct mlm *mlm, const struct passage *passage,
-                  const struct mask_place *slots, size_t slot_count, const int *widths) {
+bool frame_around(struct frame *frame, const struct mlm *mlm,
+                  const struct passage *passage, const struct mask_place *slots,
+                  size_t slot_count, const int *widths) {
     const struct special_ids *special = tokenizer_special(mlm->tokenizer);
     size_t room = mlm->positions > 2 ? mlm->positions - 2 : 0;
     size_t extra = 0, tokens = passage->tokens.count;

@@ -54,11 +54,12 @@ struct frame {
 /* Room for any frame of this model; false without memory. */
 bool frame_alloc(struct frame *frame, const struct mlm *mlm, struct arena *arena);
 
-/* The frame around tokens slots[0] to slots[slot_count - 1] of the passage (rising), each of
- * which stands for widths[i] slots (NULL: one). What is too long is cut: first the context's
- * beginning, then the text, centred on that range and clamped to the text's ends. Returns
- * false when the range alone is too long. */
-bool frame_around(struct frame *frame, const struct mlm *mlm, const struct passage *passage,
-                  const struct mask_place *slots, size_t slot_count, const int *widths);
+/* The frame around tokens slots[0] to slots[slot_count - 1] of the passage (rising), each
+ * of which stands for widths[i] slots (NULL: one). What is too long is cut: first the
+ * context's beginning, then the text, centred on that range and clamped to the text's
+ * ends. Returns false when the range alone is too long. */
+bool frame_around(struct frame *frame, const struct mlm *mlm,
+                  const struct passage *passage, const struct mask_place *slots,
+                  size_t slot_count, const int *widths);
 
 #endif

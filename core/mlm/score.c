@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * score.c: masks every token of a text once, all in packed batches, and reads off what the
- * model makes of it. */
+ * score.c: masks every token of a text once, all in packed batches, and reads off what
+ * the model makes of it. */
 #include "mlm/score.h"
 
 #include "mlm/filter.h"
@@ -24,7 +24,7 @@ struct scoring {
     struct mlm *mlm;
     const struct bert_score_options *options;
     double gain;
-    int k;                        /* better characters */
+    int k;                  /* better characters */
     const uint64_t *better; /* Han characters: what may be a suspect or better than one */
     const uint64_t *special;
     struct frame frame;
@@ -40,8 +40,8 @@ static bool may_be_suspect(const struct scoring *scoring, int32_t id) {
     return scoring->options->suspects && filter_has(scoring->better, id);
 }
 
-static enum bert_status ask_token(struct scoring *scoring, struct sheet *sheet, size_t index,
-                                  struct bert_error *error) {
+static enum bert_status ask_token(struct scoring *scoring, struct sheet *sheet,
+                                  size_t index, struct bert_error *error) {
     struct mlm *mlm = scoring->mlm;
     struct passage *passage = &sheet->passage;
     const int32_t *id = &passage->tokens.ids[index];
@@ -60,7 +60,8 @@ static enum bert_status ask_token(struct scoring *scoring, struct sheet *sheet, 
                       .listed = id,
                       .listed_count = 1,
                       .reply = reply};
-    return packer_add(&mlm->packer, scoring->frame.ids, scoring->frame.count, &ask, 1, error);
+    return packer_add(&mlm->packer, scoring->frame.ids, scoring->frame.count, &ask, 1,
+                      error);
 }
 
 static enum bert_status ask_sheet(struct scoring *scoring, struct sheet *sheet,
@@ -107,7 +108,8 @@ static enum bert_status read_sheet(struct scoring *scoring, const struct bert_te
     for (size_t i = 0; i < passage->tokens.count; i++)
         known += scored(scoring, passage->tokens.ids[i]);
     if (passage->masks.count)
-        passage_fail(passage, scoring->mlm, "a [MASK] in the text: only whole text has a score");
+        passage_fail(passage, scoring->mlm,
+                     "a [MASK] in the text: only whole text has a score");
     else if (known == 0)
         passage_fail(passage, scoring->mlm, "no token that the model knows");
     return BERT_OK;
@@ -128,8 +130,8 @@ static int compare_suspects(const void *left, const void *right) {
     return (a->offset > b->offset) - (a->offset < b->offset);
 }
 
-static bool write_suspect(struct scoring *scoring, const struct sheet *sheet, size_t index,
-                          struct bert_suspect *suspect) {
+static bool write_suspect(struct scoring *scoring, const struct sheet *sheet,
+                          size_t index, struct bert_suspect *suspect) {
     struct mlm *mlm = scoring->mlm;
     const struct token_list *tokens = &sheet->passage.tokens;
     const struct reply *reply = &sheet->replies[index];
@@ -137,18 +139,20 @@ static bool write_suspect(struct scoring *scoring, const struct sheet *sheet, si
         arena_array(&mlm->results, (size_t)scoring->k, sizeof *better);
     if (!better)
         return false;
-    *suspect = (struct bert_suspect){.offset = tokens->starts[index],
-                                     .length = tokens->ends[index] - tokens->starts[index],
-                                     .probability = exp((double)reply->listed[0]),
-                                     .gain = gain_of(reply),
-                                     .better = better};
-    for (int i = 0; i < reply->best_count && suspect->better_count < (size_t)scoring->k; i++) {
+    *suspect =
+        (struct bert_suspect){.offset = tokens->starts[index],
+                              .length = tokens->ends[index] - tokens->starts[index],
+                              .probability = exp((double)reply->listed[0]),
+                              .gain = gain_of(reply),
+                              .better = better};
+    for (int i = 0; i < reply->best_count && suspect->better_count < (size_t)scoring->k;
+         i++) {
         const struct scored *best = &reply->best[i];
         if (best->id == tokens->ids[index])
             break; /* what follows is no better than what stands there */
-        better[suspect->better_count++] = (struct bert_candidate){
-            .word = tokenizer_entry(mlm->tokenizer, best->id),
-            .probability = exp((double)best->log_probability)};
+        better[suspect->better_count++] =
+            (struct bert_candidate){.word = tokenizer_entry(mlm->tokenizer, best->id),
+                                    .probability = exp((double)best->log_probability)};
     }
     return true;
 }
@@ -175,7 +179,7 @@ static bool write_suspects(struct scoring *scoring, const struct sheet *sheet,
 
 struct repair { /* a text on its way to being corrected */
     struct bert_score *score;
-    struct sheet *sheet; /* what it reads now */
+    struct sheet *sheet;                /* what it reads now */
     size_t changed[CORRECTIONS], count; /* tokens replaced, never again */
 };
 
@@ -310,7 +314,8 @@ static enum bert_status score_group(struct scoring *scoring, struct sheet *sheet
 static enum bert_status group_begin(struct scoring *scoring, struct bert_error *error) {
     struct mlm *mlm = scoring->mlm;
     arena_reset(&mlm->scratch);
-    return frame_alloc(&scoring->frame, mlm, &mlm->scratch) ? BERT_OK : error_memory(error);
+    return frame_alloc(&scoring->frame, mlm, &mlm->scratch) ? BERT_OK
+                                                            : error_memory(error);
 }
 
 enum bert_status score_texts(struct mlm *mlm, const struct bert_text *texts, size_t count,
@@ -320,25 +325,29 @@ enum bert_status score_texts(struct mlm *mlm, const struct bert_text *texts, siz
     scoring.gain = options->gain > 0 ? options->gain : BERT_GAIN;
     scoring.k = options->k > 0 ? options->k : DEFAULT_K;
     scoring.special = tokenizer_class(mlm->tokenizer, ENTRY_SPECIAL);
-    if (!(options->gain >= 0) || options->k < 0 || options->k > tokenizer_size(mlm->tokenizer))
-        return error_set(error, BERT_USAGE, "gain and number of better characters must be "
+    if (!(options->gain >= 0) || options->k < 0 ||
+        options->k > tokenizer_size(mlm->tokenizer))
+        return error_set(error, BERT_USAGE,
+                         "gain and number of better characters must be "
                          "positive");
     struct sheet *sheets = arena_array(&mlm->results, count, sizeof *sheets);
-    if (!sheets || !filter_build(mlm->tokenizer, mlm->rows,
-                                 FILTER_HAN | FILTER_WHOLE | FILTER_PLAIN, &mlm->results,
-                                 &scoring.better))
+    if (!sheets ||
+        !filter_build(mlm->tokenizer, mlm->rows, FILTER_HAN | FILTER_WHOLE | FILTER_PLAIN,
+                      &mlm->results, &scoring.better))
         return error_memory(error);
     enum bert_status status = BERT_OK;
     for (size_t begin = 0, end; begin < count && status == BERT_OK; begin = end) {
         size_t tokens = 0;
         status = group_begin(&scoring, error);
-        for (end = begin; end < count && tokens < GROUP_TOKENS && status == BERT_OK; end++) {
+        for (end = begin; end < count && tokens < GROUP_TOKENS && status == BERT_OK;
+             end++) {
             scores[end] = (struct bert_score){0};
             status = read_sheet(&scoring, &texts[end], &sheets[end], error);
             tokens += sheets[end].passage.tokens.count;
         }
         if (status == BERT_OK)
-            status = score_group(&scoring, sheets + begin, scores + begin, end - begin, error);
+            status =
+                score_group(&scoring, sheets + begin, scores + begin, end - begin, error);
     }
     return status;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * score.h: pseudo-log-likelihood: each token of a text masked once, the log probability of
- * what stands there summed; and the characters that another would suit much better. */
+ * score.h: pseudo-log-likelihood: each token of a text masked once, the log probability
+ * of what stands there summed; and the characters that another would suit much better. */
 #ifndef MLM_SCORE_H
 #define MLM_SCORE_H
 

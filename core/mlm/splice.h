@@ -15,8 +15,8 @@ struct patch { /* bytes [start, end) of the text give way to the word */
 /* A vocabulary entry as text: without the ## of a piece. */
 struct span splice_word(const char *entry);
 
-/* The patched text, NUL-terminated, in the arena; NULL without memory. Patches rise and do
- * not overlap. */
+/* The patched text, NUL-terminated, in the arena; NULL without memory. Patches rise and
+ * do not overlap. */
 char *splice_text(struct arena *arena, struct span text, const struct patch *patches,
                   size_t count, size_t *length);
 

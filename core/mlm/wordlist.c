@@ -24,8 +24,8 @@ static const char *const word_ends[] = {",", "，", "、", NULL};
 static const char *const group_ends[] = {";", "；", NULL};
 static const char *const label_ends[] = {":", "：", NULL};
 
-/* The first of the separators in text: what is before it, and the rest after it. False when
- * there is none; then before is all. */
+/* The first of the separators in text: what is before it, and the rest after it. False
+ * when there is none; then before is all. */
 static bool split(struct span text, const char *const *separators, struct span *before,
                   struct span *after) {
     for (size_t i = 0; i < text.size; i++)
@@ -73,7 +73,8 @@ static bool has_blank(struct span word) {
 }
 
 /* NULL when tokens may be asked for, else why not. */
-static const char *unsuitable(const struct builder *builder, const struct token_list *tokens) {
+static const char *unsuitable(const struct builder *builder,
+                              const struct token_list *tokens) {
     const struct special_ids *special = tokenizer_special(builder->tokenizer);
     const uint64_t *map = tokenizer_class(builder->tokenizer, ENTRY_SPECIAL);
     if (tokens->count == 0)
@@ -97,11 +98,11 @@ static enum bert_status cut(struct builder *builder, struct span word,
                             struct token_list *tokens, const char **why,
                             struct bert_error *error) {
     struct arena *arena = &builder->words->arena;
-    *why = word.size == 0                                             ? "(empty)" :
-           utf8_valid_prefix(word.data, word.size) < word.size        ? "(invalid UTF-8)" :
-           memchr(word.data, 0, word.size)                            ? "(a NUL byte)" :
-           has_blank(word)                                            ? "(a blank)" :
-                                                                        NULL;
+    *why = word.size == 0                                        ? "(empty)"
+           : utf8_valid_prefix(word.data, word.size) < word.size ? "(invalid UTF-8)"
+           : memchr(word.data, 0, word.size)                     ? "(a NUL byte)"
+           : has_blank(word)                                     ? "(a blank)"
+                                                                 : NULL;
     if (*why)
         return BERT_OK;
     int32_t id = tokenizer_id(builder->tokenizer, word);
@@ -113,8 +114,8 @@ static enum bert_status cut(struct builder *builder, struct span word,
         *ids = id;
         *tokens = (struct token_list){.count = 1, .ids = ids};
     } else {
-        status = tokenizer_run(builder->tokenizer, word.data, word.size, NULL, arena, tokens,
-                               error);
+        status = tokenizer_run(builder->tokenizer, word.data, word.size, NULL, arena,
+                               tokens, error);
     }
     if (status == BERT_OK)
         *why = unsuitable(builder, tokens);
@@ -143,7 +144,8 @@ static enum bert_status add_label(struct builder *builder, struct span label, in
     struct bert_words *words = builder->words;
     if (label.size == 0 || memchr(label.data, 0, label.size) ||
         utf8_valid_prefix(label.data, label.size) < label.size)
-        return error_set(error, BERT_USAGE, "a list of words has an empty or broken label");
+        return error_set(error, BERT_USAGE,
+                         "a list of words has an empty or broken label");
     for (size_t i = 0; i < words->label_count; i++)
         if (span_equal(span_of(words->labels[i]), label)) {
             *index = (int)i;
@@ -288,11 +290,12 @@ static enum bert_status build_tries(struct bert_words *words, struct bert_error 
     if (!words->nodes || !words->groups || !listed)
         return error_memory(error);
     for (size_t low = 0, high; low < words->count; low = high) {
-        for (high = low; high < words->count &&
-                         words->words[high].count == words->words[low].count;)
+        for (high = low;
+             high < words->count && words->words[high].count == words->words[low].count;)
             high++;
         struct word_group *group = &words->groups[words->group_count++];
-        *group = (struct word_group){words->words[low].count, (uint32_t)words->node_count, 0};
+        *group =
+            (struct word_group){words->words[low].count, (uint32_t)words->node_count, 0};
         words->nodes[words->node_count++] =
             (struct word_node){.low = (uint32_t)low, .high = (uint32_t)high};
         for (size_t i = group->root; i < words->node_count; i++) {
@@ -320,9 +323,9 @@ static enum bert_status refusal(struct builder *builder, struct bert_error *erro
     return error_set(error, BERT_USAGE, "words that no mask can be: %s", names);
 }
 
-enum bert_status wordlist_new(struct bert_words **words, const struct tokenizer *tokenizer,
-                              size_t longest, struct span list, bool lines,
-                              struct bert_error *error) {
+enum bert_status wordlist_new(struct bert_words **words,
+                              const struct tokenizer *tokenizer, size_t longest,
+                              struct span list, bool lines, struct bert_error *error) {
     struct builder builder = {.tokenizer = tokenizer, .longest = longest};
     builder.words = *words = calloc(1, sizeof **words);
     if (!*words)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * wordlist.h: a user's list of words, with labels, cut into tokens and laid out as one trie
- * for each length. */
+ * wordlist.h: a user's list of words, with labels, cut into tokens and laid out as one
+ * trie for each length. */
 #ifndef MLM_WORDLIST_H
 #define MLM_WORDLIST_H
 
@@ -16,9 +16,10 @@ struct word {
     double baseline; /* log probability that a share divides by; 0 without a baseline */
 };
 
-/* A proper prefix (the empty one is a root) of the words [low, high), which all begin with
- * its depth tokens: words[low].ids[0..depth). Its children are what may come next: words,
- * when depth is the length less one, else nodes; from first on, one for each listed id. */
+/* A proper prefix (the empty one is a root) of the words [low, high), which all begin
+ * with its depth tokens: words[low].ids[0..depth). Its children are what may come next:
+ * words, when depth is the length less one, else nodes; from first on, one for each
+ * listed id. */
 struct word_node {
     int depth;
     uint32_t low, high, first;
@@ -48,9 +49,9 @@ enum { WORDLIST_LONGEST = 64 /* tokens of a word */ };
 
 /* list as bert_words_new describes; longest: tokens that a word may have, besides. Fails
  * with BERT_USAGE naming all words that are refused. */
-enum bert_status wordlist_new(struct bert_words **words, const struct tokenizer *tokenizer,
-                              size_t longest, struct span list, bool lines,
-                              struct bert_error *error);
+enum bert_status wordlist_new(struct bert_words **words,
+                              const struct tokenizer *tokenizer, size_t longest,
+                              struct span list, bool lines, struct bert_error *error);
 void wordlist_free(struct bert_words *words); /* NULL is fine */
 
 #endif

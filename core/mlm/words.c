@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * words.c: scores the words of a list in masks. A tally is the list in one mask: each node's
- * score is the log probability of its prefix, and asking a node gives its children theirs. */
+ * words.c: scores the words of a list in masks. A tally is the list in one mask: each
+ * node's score is the log probability of its prefix, and asking a node gives its children
+ * theirs. */
 #include "mlm/words.h"
 
 #include "mlm/answer.h"
@@ -9,19 +10,19 @@
 #include <math.h>
 
 enum {
-    ALL_AT_ONCE = 256,       /* longest list of proper prefixes that is not pruned */
-    ROUND = 64,              /* prefixes of one tally in a round of best first */
-    GROUP_CELLS = 1u << 21,  /* nodes and words of the tallies that go on in step */
+    ALL_AT_ONCE = 256,      /* longest list of proper prefixes that is not pruned */
+    ROUND = 64,             /* prefixes of one tally in a round of best first */
+    GROUP_CELLS = 1u << 21, /* nodes and words of the tallies that go on in step */
 };
 static const double negligible = 1e-4; /* of the sum: what may stay unexpanded */
 
 struct tally {
     struct passage *passage;
     size_t mask;
-    double *node, *word;     /* scores; NaN: not known */
-    bool *asked;             /* (nodes) */
-    struct reply *replies;   /* (nodes), those asked in this round */
-    uint32_t *round;         /* nodes asked in this round, rising */
+    double *node, *word;   /* scores; NaN: not known */
+    bool *asked;           /* (nodes) */
+    struct reply *replies; /* (nodes), those asked in this round */
+    uint32_t *round;       /* nodes asked in this round, rising */
     size_t round_count;
 };
 
@@ -129,8 +130,8 @@ static bool choose(struct count *count, struct tally *tally, bool first) {
 
 static bool reply_room(struct count *count, struct tally *tally, uint32_t node) {
     size_t listed = count->words->nodes[node].count;
-    tally->replies[node] = (struct reply){
-        .listed = arena_alloc(&count->mlm->step, listed * sizeof(float))};
+    tally->replies[node] =
+        (struct reply){.listed = arena_alloc(&count->mlm->step, listed * sizeof(float))};
     return tally->replies[node].listed != NULL;
 }
 
@@ -184,9 +185,9 @@ static enum bert_status ask_longer(struct count *count, struct tally *tally,
             uint32_t node = tally->round[next++];
             if (group->length == 1)
                 continue;
-            if (!framed && !frame_around(&count->frame, count->mlm, passage,
-                                         &passage->masks.places[tally->mask], 1,
-                                         &group->length))
+            if (!framed &&
+                !frame_around(&count->frame, count->mlm, passage,
+                              &passage->masks.places[tally->mask], 1, &group->length))
                 return error_set(error, BERT_MODEL, "the model has no room for a word");
             if (!framed)
                 answer_note_cut(passage, count->mlm, &count->frame);
@@ -263,8 +264,10 @@ static int compare_labels(const void *left, const void *right) {
 }
 
 static bool write_labels(struct mlm *mlm, const struct bert_words *words,
-                         const struct standing *list, size_t count, struct bert_mask *mask) {
-    struct bert_label *labels = arena_array(&mlm->results, words->label_count, sizeof *labels);
+                         const struct standing *list, size_t count,
+                         struct bert_mask *mask) {
+    struct bert_label *labels =
+        arena_array(&mlm->results, words->label_count, sizeof *labels);
     if (!labels)
         return false;
     for (size_t i = 0; i < words->label_count; i++)
@@ -327,7 +330,8 @@ static bool write_mask(struct count *count, const struct tally *tally,
         candidate->share = exp(list[i].log_share);
         candidate->label = word->label < 0 ? NULL : words->labels[word->label];
         if (!answer_candidate(candidate, mlm, tally->passage,
-                              &tally->passage->masks.places[tally->mask], word->text, score))
+                              &tally->passage->masks.places[tally->mask], word->text,
+                              score))
             return false;
     }
     mask->candidates = candidates;
@@ -368,8 +372,8 @@ static enum bert_status add_group(struct count *count, struct passage *passages,
     count->tally_count = 0;
     arena_reset(&count->mlm->scratch);
     for (; end < total && masks * cells < GROUP_CELLS; end++)
-        if (!passages[end].error &&
-            answer_affordable(&passages[end], count->mlm, passages[end].masks.count, answers))
+        if (!passages[end].error && answer_affordable(&passages[end], count->mlm,
+                                                      passages[end].masks.count, answers))
             masks += passages[end].masks.count;
     count->tallies = arena_array(&count->mlm->scratch, masks, sizeof *count->tallies);
     if (!count->tallies || !frame_alloc(&count->frame, count->mlm, &count->mlm->scratch))
@@ -405,8 +409,8 @@ enum bert_status words_fill(struct mlm *mlm, struct passage *passages, size_t to
     return status;
 }
 
-enum bert_status words_baseline(struct bert_words *words, struct mlm *mlm, struct span text,
-                                struct bert_error *error) {
+enum bert_status words_baseline(struct bert_words *words, struct mlm *mlm,
+                                struct span text, struct bert_error *error) {
     struct bert_text bert_text = {.bytes = text.data, .length = text.size};
     struct passage passage;
     enum bert_status status = passage_read(&passage, mlm, &bert_text, NULL, error);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * words.h: masks answered by a list of words alone. The proper prefixes of all words are
- * known beforehand, so that each is one sequence of one packed batch; long lists without a
- * baseline go best first and leave out what cannot matter. */
+ * known beforehand, so that each is one sequence of one packed batch; long lists without
+ * a baseline go best first and leave out what cannot matter. */
 #ifndef MLM_WORDS_H
 #define MLM_WORDS_H
 
@@ -10,8 +10,8 @@
 #include "mlm/wordlist.h"
 
 /* Scores every word in the one mask of a text; later shares divide by that. */
-enum bert_status words_baseline(struct bert_words *words, struct mlm *mlm, struct span text,
-                                struct bert_error *error);
+enum bert_status words_baseline(struct bert_words *words, struct mlm *mlm,
+                                struct span text, struct bert_error *error);
 
 /* Answers passages without an error by options->words. */
 enum bert_status words_fill(struct mlm *mlm, struct passage *passages, size_t count,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * engine.c: implements bert.h: opens what the lower layers read, and hands texts to mlm. */
+ * engine.c: implements bert.h: opens what the lower layers read, and hands texts to mlm.
+ */
 #include "base/bytes.h"
 #include "base/cpu.h"
 #include "base/path.h"
@@ -28,7 +29,7 @@ struct bert_session {
     const struct bert_model *model;
     void *worker;
     struct mlm mlm;
-    struct arena tokens;    /* of bert_tokenize */
+    struct arena tokens;   /* of bert_tokenize */
     struct buffer decoded; /* of bert_decode */
 };
 
@@ -41,8 +42,8 @@ static void list_kernels(void) {
     const char *name;
     for (int i = 0; (name = kernel_name(i)) != NULL && used < sizeof kernel_names; i++)
         if (kernel_select(name))
-            used += (size_t)snprintf(kernel_names + used, sizeof kernel_names - used, "%s%s",
-                                     used ? " " : "", name);
+            used += (size_t)snprintf(kernel_names + used, sizeof kernel_names - used,
+                                     "%s%s", used ? " " : "", name);
 }
 
 const char *bert_kernels(void) {
@@ -55,7 +56,8 @@ static enum bert_status find_kernel(const char *cpu, const char **name,
                                     struct bert_error *error) {
     const struct kernel_table *table = kernel_select(cpu);
     if (!table)
-        return error_set(error, BERT_USAGE, "'%s' is no kernel of this machine, which has: %s",
+        return error_set(error, BERT_USAGE,
+                         "'%s' is no kernel of this machine, which has: %s",
                          cpu ? cpu : "", bert_kernels());
     *name = table->name;
     return BERT_OK;
@@ -63,7 +65,8 @@ static enum bert_status find_kernel(const char *cpu, const char **name,
 
 enum bert_status bert_machine(struct bert_machine *machine, const char *cpu,
                               struct bert_error *error) {
-    *machine = (struct bert_machine){.blis = kernel_select("blis") ? "there" : "not there"};
+    *machine =
+        (struct bert_machine){.blis = kernel_select("blis") ? "there" : "not there"};
     enum bert_status status = find_kernel(cpu, &machine->kernel, error);
     if (status != BERT_OK)
         return status;
@@ -93,7 +96,8 @@ static bool read_index(const char *device, int *index) {
     return true;
 }
 
-static enum bert_status open_backend(struct bert_model *model, const struct backend *backend,
+static enum bert_status open_backend(struct bert_model *model,
+                                     const struct backend *backend,
                                      const struct backend_options *options,
                                      struct bert_error *error) {
     enum bert_status status = backend->open(&model->handle, loader_weights(model->file),
@@ -104,8 +108,9 @@ static enum bert_status open_backend(struct bert_model *model, const struct back
 }
 
 /* Tries CUDA; why is filled when it does not answer. */
-static enum bert_status open_cuda(struct bert_model *model, struct backend_options *options,
-                                  char *why, size_t size) {
+static enum bert_status open_cuda(struct bert_model *model,
+                                  struct backend_options *options, char *why,
+                                  size_t size) {
     const struct backend *cuda = backend_load("cuda", why, size);
     if (!cuda || cuda->probe(options, why, size) <= 0)
         return BERT_INTERNAL;
@@ -131,15 +136,17 @@ static enum bert_status open_device(struct bert_model *model,
         if (status == BERT_OK || !automatic) {
             snprintf(model->reason, sizeof model->reason, "%s",
                      automatic ? "it is there" : "as asked");
-            return status == BERT_OK ? status
-                                     : error_set(error, BERT_INTERNAL, "no CUDA: %s", why);
+            return status == BERT_OK
+                       ? status
+                       : error_set(error, BERT_INTERNAL, "no CUDA: %s", why);
         }
     }
     if (automatic)
         snprintf(model->reason, sizeof model->reason, "no CUDA: %s", why);
     else
         snprintf(model->reason, sizeof model->reason, "%s",
-                 strcmp(device, "cpu") == 0 ? "as asked" : "it answers single texts soonest");
+                 strcmp(device, "cpu") == 0 ? "as asked"
+                                            : "it answers single texts soonest");
     return open_backend(model, &backend_cpu, &backend, error);
 }
 
@@ -166,7 +173,8 @@ static enum bert_status open_tokenizer(struct bert_model *model,
                                           .split_chinese = settings->split_chinese,
                                           .note = options->note,
                                           .note_arg = options->note_arg};
-    return tokenizer_new(&model->tokenizer, loader_vocabulary(model->file), &tokenizer, error);
+    return tokenizer_new(&model->tokenizer, loader_vocabulary(model->file), &tokenizer,
+                         error);
 }
 
 static enum bert_status open_parts(struct bert_model *model,
@@ -191,7 +199,8 @@ static enum bert_status open_parts(struct bert_model *model,
     return status;
 }
 
-enum bert_status bert_open(struct bert_model **model, const struct bert_open_options *options,
+enum bert_status bert_open(struct bert_model **model,
+                           const struct bert_open_options *options,
                            struct bert_error *error) {
     *model = calloc(1, sizeof **model);
     if (!*model)
@@ -257,8 +266,8 @@ static enum bert_status session_worker(struct bert_session *session, int threads
     enum bert_status status =
         model->backend->worker_new(&session->worker, model->handle, threads, error);
     if (status == BERT_OK)
-        status = packer_init(&mlm->packer, model->backend, session->worker, mlm->positions,
-                             error);
+        status = packer_init(&mlm->packer, model->backend, session->worker,
+                             mlm->positions, error);
     return status;
 }
 
@@ -271,7 +280,8 @@ enum bert_status bert_session_new(struct bert_session **session, struct bert_mod
     (*session)->mlm.tokenizer = model->tokenizer;
     enum bert_status status = BERT_OK;
     if (model->backend)
-        status = session_worker(*session, threads > 0 ? threads : cpu_usable_cores(), error);
+        status =
+            session_worker(*session, threads > 0 ? threads : cpu_usable_cores(), error);
     if (status != BERT_OK) {
         bert_session_free(*session);
         *session = NULL;
@@ -296,7 +306,8 @@ void bert_session_free(struct bert_session *session) {
 /* A call that needs weights begins; what the last one left is forgotten. */
 static enum bert_status begin(struct bert_session *session, struct bert_error *error) {
     if (!session->worker)
-        return error_set(error, BERT_USAGE, "the model was opened for its tokenizer alone");
+        return error_set(error, BERT_USAGE,
+                         "the model was opened for its tokenizer alone");
     arena_reset(&session->mlm.results);
     arena_reset(&session->mlm.scratch);
     arena_reset(&session->mlm.step);
@@ -328,8 +339,8 @@ static enum bert_status add_special(struct bert_session *session, struct token_l
     return BERT_OK;
 }
 
-enum bert_status bert_tokenize(struct bert_session *session, const char *text, size_t length,
-                               unsigned flags, struct bert_tokens *tokens,
+enum bert_status bert_tokenize(struct bert_session *session, const char *text,
+                               size_t length, unsigned flags, struct bert_tokens *tokens,
                                struct bert_error *error) {
     struct tokenize_options options = {.literal = flags & BERT_LITERAL};
     struct token_list list = {0};
@@ -337,19 +348,22 @@ enum bert_status bert_tokenize(struct bert_session *session, const char *text, s
     if (valid < length)
         return error_set(error, BERT_RECORD, "invalid UTF-8 at byte %zu", valid + 1);
     arena_reset(&session->tokens);
-    enum bert_status status = tokenizer_run(session->model->tokenizer, text, length, &options,
-                                            &session->tokens, &list, error);
+    enum bert_status status = tokenizer_run(session->model->tokenizer, text, length,
+                                            &options, &session->tokens, &list, error);
     if (status == BERT_OK && flags & BERT_SPECIAL)
         status = add_special(session, &list, length, error);
-    *tokens = (struct bert_tokens){list.count, list.unknown, list.ids, list.starts, list.ends};
+    *tokens =
+        (struct bert_tokens){list.count, list.unknown, list.ids, list.starts, list.ends};
     return status;
 }
 
-enum bert_status bert_decode(struct bert_session *session, const int32_t *ids, size_t count,
-                             bool skip_special, const char **text, struct bert_error *error) {
+enum bert_status bert_decode(struct bert_session *session, const int32_t *ids,
+                             size_t count, bool skip_special, const char **text,
+                             struct bert_error *error) {
     session->decoded.size = 0;
-    enum bert_status status = tokenizer_decode(session->model->tokenizer, ids, count,
-                                               skip_special, true, &session->decoded, error);
+    enum bert_status status =
+        tokenizer_decode(session->model->tokenizer, ids, count, skip_special, true,
+                         &session->decoded, error);
     if (status != BERT_OK)
         return status;
     *text = buffer_text(&session->decoded);
@@ -359,8 +373,9 @@ enum bert_status bert_decode(struct bert_session *session, const int32_t *ids, s
 /* ---- Filling and scoring --------------------------------------------------------- */
 
 /* Every word's probability in a text, by a session of its own. */
-static enum bert_status set_baseline(struct bert_words *words, const struct bert_model *model,
-                                     const char *baseline, struct bert_error *error) {
+static enum bert_status set_baseline(struct bert_words *words,
+                                     const struct bert_model *model, const char *baseline,
+                                     struct bert_error *error) {
     struct bert_session *session;
     enum bert_status status =
         bert_session_new(&session, (struct bert_model *)model, 0, error);
@@ -379,7 +394,8 @@ enum bert_status bert_words_new(struct bert_words **words, const struct bert_mod
     *words = NULL;
     const struct weights *weights = loader_weights(model->file);
     if (!weights)
-        return error_set(error, BERT_USAGE, "the model was opened for its tokenizer alone");
+        return error_set(error, BERT_USAGE,
+                         "the model was opened for its tokenizer alone");
     size_t positions = (size_t)weights->config.positions;
     enum bert_status status =
         wordlist_new(words, model->tokenizer, positions > 2 ? positions - 2 : 0,
@@ -411,8 +427,8 @@ enum bert_status bert_fill(struct bert_session *session, const struct bert_text 
     static const struct bert_fill_options none = {0};
     enum bert_status status = begin(session, error);
     if (status == BERT_OK)
-        status = fill_texts(&session->mlm, texts, count, options ? options : &none, results,
-                            error);
+        status = fill_texts(&session->mlm, texts, count, options ? options : &none,
+                            results, error);
     return status;
 }
 
@@ -422,7 +438,7 @@ enum bert_status bert_score(struct bert_session *session, const struct bert_text
     static const struct bert_score_options none = {0};
     enum bert_status status = begin(session, error);
     if (status == BERT_OK)
-        status = score_texts(&session->mlm, texts, count, options ? options : &none, scores,
-                             error);
+        status = score_texts(&session->mlm, texts, count, options ? options : &none,
+                             scores, error);
     return status;
 }

@@ -6,12 +6,15 @@
 #include "base/utf8.h"
 #include "text/normalize.h"
 
-/* The next character's length and columns; control characters and broken bytes take one. */
+/* The next character's length and columns; control characters and broken bytes take one.
+ */
 static size_t next(struct span text, size_t at, size_t *columns, bool *shown) {
     uint32_t codepoint = 0;
-    size_t bad = 1, length = utf8_decode(text.data + at, text.size - at, &codepoint, &bad);
-    *shown = length > 0 && codepoint >= 0x20 && !(codepoint >= 0x7F && codepoint < 0xA0) &&
-             codepoint != 0x2028 && codepoint != 0x2029 &&
+    size_t bad = 1,
+           length = utf8_decode(text.data + at, text.size - at, &codepoint, &bad);
+    *shown = length > 0 && codepoint >= 0x20 &&
+             !(codepoint >= 0x7F && codepoint < 0xA0) && codepoint != 0x2028 &&
+             codepoint != 0x2029 &&
              !(codepoint >= 0x202A && codepoint <= 0x202E); /* turns of direction */
     *columns = *shown ? (size_t)normalize_width(codepoint) : 1;
     return length ? length : bad;

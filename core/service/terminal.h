@@ -7,7 +7,8 @@
 
 #include "base/bytes.h"
 
-/* Columns that text takes. Bytes that are no UTF-8 and control characters take one each. */
+/* Columns that text takes. Bytes that are no UTF-8 and control characters take one each.
+ */
 size_t terminal_width(struct span text);
 
 /* The longest start, or end, of text that fits so many columns, whole characters only. */

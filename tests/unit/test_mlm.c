@@ -42,8 +42,8 @@ static size_t each_line(const char *path, void (*check)(const struct golden *gol
         size_t size = stop ? (size_t)(stop - line) : file.size - at;
         struct golden golden = {.kind = ""};
         struct span text, kind;
-        ck_assert_msg(json_parse(&golden.document, line, size, 0, &error) == BERT_OK, "%s",
-                      error.message);
+        ck_assert_msg(json_parse(&golden.document, line, size, 0, &error) == BERT_OK,
+                      "%s", error.message);
         ck_assert(json_get_text(json_member(golden.document, "text"), &text));
         golden.text = (struct bert_text){.bytes = text.data, .length = text.size};
         if (json_get_text(json_member(golden.document, "kind"), &kind))
@@ -59,7 +59,8 @@ static size_t each_line(const char *path, void (*check)(const struct golden *gol
 
 static double number(const struct json *object, const char *name) {
     double value = NAN;
-    ck_assert_msg(json_get_number(json_member(object, name), &value), "no number %s", name);
+    ck_assert_msg(json_get_number(json_member(object, name), &value), "no number %s",
+                  name);
     return value;
 }
 
@@ -68,14 +69,16 @@ static int whole(const struct json *object, const char *name) {
 }
 
 static void check_near(double got, double wanted, double within, const char *what) {
-    ck_assert_msg(fabs(got - wanted) <= within, "%s: %.9g is not %.9g", what, got, wanted);
+    ck_assert_msg(fabs(got - wanted) <= within, "%s: %.9g is not %.9g", what, got,
+                  wanted);
 }
 
 /* ---- The pipeline ---- */
 
 static bool is_known(struct span word) {
     struct bert_tokens tokens;
-    ck_assert_int_eq(bert_tokenize(session, word.data, word.size, 0, &tokens, &error), BERT_OK);
+    ck_assert_int_eq(bert_tokenize(session, word.data, word.size, 0, &tokens, &error),
+                     BERT_OK);
     return tokens.unknown == 0;
 }
 
@@ -91,7 +94,9 @@ static struct bert_words *new_words(const struct json *list) {
         buffer_add(&lines, word.data, word.size);
         buffer_add_byte(&lines, '\n');
     }
-    ck_assert_msg(bert_words_new(&words, model, lines.data, lines.size, true, NULL, &error) == BERT_OK, "%s", error.message);
+    ck_assert_msg(bert_words_new(&words, model, lines.data, lines.size, true, NULL,
+                                 &error) == BERT_OK,
+                  "%s", error.message);
     buffer_release(&lines);
     return words;
 }
@@ -156,7 +161,8 @@ static void check_pipeline(const struct golden *golden) {
     options.words = words;
     if (json_member(parameters, "top_k"))
         options.k = whole(parameters, "top_k");
-    ck_assert_int_eq(bert_fill(session, &golden->text, 1, &options, &result, &error), BERT_OK);
+    ck_assert_int_eq(bert_fill(session, &golden->text, 1, &options, &result, &error),
+                     BERT_OK);
     ck_assert_msg(result.status == BERT_OK, "%s", result.error);
     if (result.mask_count == 1)
         check_pipeline_mask(&result.masks[0], wanted);
@@ -180,7 +186,8 @@ static void check_words(const struct golden *golden) {
     const struct json *masks = json_member(golden->document, "masks");
     struct bert_fill_options options = {.words = words};
     struct bert_result result;
-    ck_assert_int_eq(bert_fill(session, &golden->text, 1, &options, &result, &error), BERT_OK);
+    ck_assert_int_eq(bert_fill(session, &golden->text, 1, &options, &result, &error),
+                     BERT_OK);
     ck_assert_uint_eq(result.mask_count, json_count(masks));
     for (size_t m = 0; m < result.mask_count; m++) {
         const struct bert_mask *mask = &result.masks[m];
@@ -189,7 +196,8 @@ static void check_words(const struct golden *golden) {
         for (size_t i = 0; i < mask->candidate_count; i++) {
             sum += mask->candidates[i].probability;
             share += mask->candidates[i].share;
-            ck_assert(i == 0 || mask->candidates[i].share <= mask->candidates[i - 1].share);
+            ck_assert(i == 0 ||
+                      mask->candidates[i].share <= mask->candidates[i - 1].share);
         }
         check_near(share, 1, 1e-9, "shares");
         for (size_t i = 0; i < mask->candidate_count; i++) {
@@ -197,7 +205,8 @@ static void check_words(const struct golden *golden) {
             struct span word;
             size_t c = 0;
             ck_assert(json_get_text(json_member(wanted, "word"), &word));
-            while (c < mask->candidate_count && strcmp(mask->candidates[c].word, word.data))
+            while (c < mask->candidate_count &&
+                   strcmp(mask->candidates[c].word, word.data))
                 c++;
             ck_assert_uint_lt(c, mask->candidate_count);
             const struct bert_candidate *got = &mask->candidates[c];
@@ -221,7 +230,8 @@ static void check_fillings(const struct golden *golden) {
     ck_assert(json_get_text(json_member(golden->document, "rank"), &rank));
     ck_assert(json_get_bool(json_member(golden->document, "exact"), &exact));
     options.rank_total = strcmp(rank.data, "total") == 0;
-    ck_assert_int_eq(bert_fill(session, &golden->text, 1, &options, &result, &error), BERT_OK);
+    ck_assert_int_eq(bert_fill(session, &golden->text, 1, &options, &result, &error),
+                     BERT_OK);
     ck_assert_msg(result.status == BERT_OK, "%s", result.error);
     ck_assert_int_eq(result.exact, exact);
     ck_assert_uint_eq(result.filling_count, json_count(wanted));
@@ -235,7 +245,8 @@ static void check_fillings(const struct golden *golden) {
             for (int j = 0; j < got->id_counts[m]; j++) {
                 int64_t id;
                 ck_assert(json_get_whole(json_item(json_item(ids, m), (size_t)j), &id));
-                ck_assert_msg(got->ids[m][j] == id, "%s: filling %zu", golden->text.bytes, i);
+                ck_assert_msg(got->ids[m][j] == id, "%s: filling %zu", golden->text.bytes,
+                              i);
             }
         }
         check_near(log(got->probability), number(filling, "log_probability"), 1e-3,
@@ -249,7 +260,8 @@ static void check_score(const struct golden *golden) {
     const struct json *each = json_member(golden->document, "per_token");
     struct bert_score_options options = {.per_token = true};
     struct bert_score score;
-    ck_assert_int_eq(bert_score(session, &golden->text, 1, &options, &score, &error), BERT_OK);
+    ck_assert_int_eq(bert_score(session, &golden->text, 1, &options, &score, &error),
+                     BERT_OK);
     ck_assert_msg(score.status == BERT_OK, "%s", score.error);
     ck_assert_uint_eq(score.tokens, (size_t)whole(golden->document, "tokens"));
     ck_assert_uint_eq(score.unknown, (size_t)whole(golden->document, "unknown"));
@@ -261,7 +273,8 @@ static void check_score(const struct golden *golden) {
     for (size_t i = 0; i < score.token_count; i++) {
         double wanted;
         if (json_get_number(json_item(each, i), &wanted))
-            check_near(score.per_token[i].log_probability, wanted, 1e-3, golden->text.bytes);
+            check_near(score.per_token[i].log_probability, wanted, 1e-3,
+                       golden->text.bytes);
         else
             ck_assert(isnan(score.per_token[i].log_probability));
     }
@@ -308,12 +321,16 @@ static struct buffer show(const struct bert_result *result) {
 /* F12: a text gets the same bits alone and among others, whatever is asked of it. */
 START_TEST(test_neighbours) {
     enum { TEXTS = 40 };
-    static const char *const texts[] = {"今天天气真[MASK]啊", "守株[MASK]", "没有", "",
-                                        "我[MASK]天去[MASK]学校。", "\xff[MASK]"};
+    static const char *const texts[] = {
+        "今天天气真[MASK]啊",       "守株[MASK]", "没有", "",
+        "我[MASK]天去[MASK]学校。", "\xff[MASK]"};
     struct bert_words *words = NULL;
     ck_assert_int_eq(bert_words_new(&words, model, "满意,一般,好", strlen("满意,一般,好"),
-                                    false, NULL, &error), BERT_OK);
-    struct bert_fill_options modes[] = {{.k = 3}, {.words = words}, {.k = 3, .joint = true},
+                                    false, NULL, &error),
+                     BERT_OK);
+    struct bert_fill_options modes[] = {{.k = 3},
+                                        {.words = words},
+                                        {.k = 3, .joint = true},
                                         {.span_min = 1, .span_max = 2}};
     for (size_t mode = 0; mode < sizeof modes / sizeof *modes; mode++) {
         struct bert_text many[TEXTS];
@@ -328,8 +345,8 @@ START_TEST(test_neighbours) {
         for (size_t i = 0; i < TEXTS; i++)
             shown[i] = show(&results[i]);
         for (size_t i = 0; i < TEXTS; i++) {
-            ck_assert_int_eq(bert_fill(session, &many[i], 1, &modes[mode], &alone, &error),
-                             BERT_OK);
+            ck_assert_int_eq(
+                bert_fill(session, &many[i], 1, &modes[mode], &alone, &error), BERT_OK);
             struct buffer own = show(&alone);
             ck_assert_str_eq(own.data, shown[i].data);
             buffer_release(&own);
@@ -391,8 +408,9 @@ START_TEST(test_baseline) {
     struct bert_words *words = NULL;
     struct bert_result result;
     static const char *const list = "好:满意,太阳;坏:一般";
-    ck_assert_msg(bert_words_new(&words, model, list, strlen(list), false, text, &error) ==
-                      BERT_OK, "%s", error.message);
+    ck_assert_msg(
+        bert_words_new(&words, model, list, strlen(list), false, text, &error) == BERT_OK,
+        "%s", error.message);
     struct bert_fill_options options = {.words = words};
     ck_assert_int_eq(bert_fill(session, &record, 1, &options, &result, &error), BERT_OK);
     ck_assert_uint_eq(result.masks[0].candidate_count, 3);
@@ -402,10 +420,12 @@ START_TEST(test_baseline) {
     ck_assert_str_eq(result.masks[0].labels[0].label, "好");
     check_near(result.masks[0].labels[0].share, 2. / 3, 1e-6, "label");
     bert_words_free(words);
-    ck_assert_int_eq(bert_words_new(&words, model, list, strlen(list), false, "无", &error),
-                     BERT_USAGE);
-    ck_assert_int_eq(bert_words_new(&words, model, list, strlen(list), false,
-                                    "[MASK][MASK]", &error), BERT_USAGE);
+    ck_assert_int_eq(
+        bert_words_new(&words, model, list, strlen(list), false, "无", &error),
+        BERT_USAGE);
+    ck_assert_int_eq(
+        bert_words_new(&words, model, list, strlen(list), false, "[MASK][MASK]", &error),
+        BERT_USAGE);
 }
 END_TEST
 
@@ -444,14 +464,20 @@ START_TEST(test_bad_options) {
     struct bert_text text = {.bytes = "[MASK]", .length = 6};
     struct bert_result result;
     struct bert_words *words = NULL;
-    ck_assert_int_eq(bert_words_new(&words, model, "好", 3, false, NULL, &error), BERT_OK);
-    struct bert_fill_options bad[] = {
-        {.k = -1},       {.threshold = 2},          {.threshold = NAN},
-        {.span_min = 1}, {.span_min = 2, .span_max = 1}, {.span_min = 1, .span_max = 9},
-        {.words = words, .joint = true}, {.words = words, .span_min = 1, .span_max = 1},
-        {.joint = true, .k = 257}};
+    ck_assert_int_eq(bert_words_new(&words, model, "好", 3, false, NULL, &error),
+                     BERT_OK);
+    struct bert_fill_options bad[] = {{.k = -1},
+                                      {.threshold = 2},
+                                      {.threshold = NAN},
+                                      {.span_min = 1},
+                                      {.span_min = 2, .span_max = 1},
+                                      {.span_min = 1, .span_max = 9},
+                                      {.words = words, .joint = true},
+                                      {.words = words, .span_min = 1, .span_max = 1},
+                                      {.joint = true, .k = 257}};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
-        ck_assert_int_eq(bert_fill(session, &text, 1, &bad[i], &result, &error), BERT_USAGE);
+        ck_assert_int_eq(bert_fill(session, &text, 1, &bad[i], &result, &error),
+                         BERT_USAGE);
     bert_words_free(words);
 }
 END_TEST
@@ -461,7 +487,8 @@ START_TEST(test_bad_texts) {
     struct buffer text = {0};
     struct bert_result result;
     struct bert_score score;
-    struct bert_fill_options joint = {.joint = true}, span = {.span_min = 3, .span_max = 3};
+    struct bert_fill_options joint = {.joint = true},
+                             span = {.span_min = 3, .span_max = 3};
     static const char *const bad[] = {"", "今天", "\xff[MASK]", "【MASK】"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         struct bert_text record = {.bytes = bad[i], .length = strlen(bad[i])};

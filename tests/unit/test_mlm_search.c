@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_mlm_search.c: what the searches ask of a backend, and what they make of its answers,
- * with a backend that is a function of the id alone and remembers every sequence. */
+ * test_mlm_search.c: what the searches ask of a backend, and what they make of its
+ * answers, with a backend that is a function of the id alone and remembers every
+ * sequence. */
 #include "base/mapping.h"
 #include "mlm/fill.h"
 #include "mlm/score.h"
@@ -92,7 +93,8 @@ static struct bert_error error;
 static void begin(void) {
     struct tokenizer_options options = {.split_chinese = true};
     ck_assert_int_eq(mapping_open(&vocabulary, "data/vocab/bert-base-chinese-vocab.txt",
-                                  false, &error), BERT_OK);
+                                  false, &error),
+                     BERT_OK);
     struct span bytes = {(const char *)vocabulary.data, vocabulary.size};
     ck_assert_int_eq(tokenizer_new(&tokenizer, bytes, &options, &error), BERT_OK);
     memset(&seen, 0, sizeof seen);
@@ -130,7 +132,8 @@ static struct buffer text_of(int count, const int *masks) {
 
 static struct bert_result fill(struct span text, const char *context,
                                const struct bert_fill_options *options) {
-    struct bert_text record = {.bytes = text.data, .length = text.size, .context = context};
+    struct bert_text record = {
+        .bytes = text.data, .length = text.size, .context = context};
     struct bert_result result;
     record.context_length = context ? strlen(context) : 0;
     seen.count = seen.batches = 0;
@@ -153,10 +156,10 @@ static void check_window(size_t s, int from, int count) {
 START_TEST(test_windows) {
     static const struct {
         int count, masks[4], windows, from[3];
-    } cases[] = {{14, {3, -1}, 1, {0}},           {15, {7, -1}, 1, {1}},
-                 {40, {20, -1}, 1, {14}},         {40, {2, -1}, 1, {0}},
-                 {40, {38, -1}, 1, {26}},         {40, {10, 20, -1}, 1, {9}},
-                 {40, {10, 24, -1}, 2, {4, 18}},  {40, {0, 20, 39, -1}, 3, {0, 14, 26}},
+    } cases[] = {{14, {3, -1}, 1, {0}},          {15, {7, -1}, 1, {1}},
+                 {40, {20, -1}, 1, {14}},        {40, {2, -1}, 1, {0}},
+                 {40, {38, -1}, 1, {26}},        {40, {10, 20, -1}, 1, {9}},
+                 {40, {10, 24, -1}, 2, {4, 18}}, {40, {0, 20, 39, -1}, 3, {0, 14, 26}},
                  {40, {13, 26, -1}, 1, {13}}};
     struct bert_fill_options options = {.k = 1};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -245,8 +248,8 @@ START_TEST(test_splice) {
                  {"“[MASK]”……", "“故”……"},
                  {"é[MASK]\t", "é故\t"}};
     struct bert_words *words;
-    ck_assert_int_eq(wordlist_new(&words, tokenizer, ROOM, span_of("##故"), false, &error),
-                     BERT_OK);
+    ck_assert_int_eq(
+        wordlist_new(&words, tokenizer, ROOM, span_of("##故"), false, &error), BERT_OK);
     struct bert_fill_options options = {.words = words};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct bert_result result = fill(span_of(cases[i].text), NULL, &options);
@@ -266,8 +269,9 @@ START_TEST(test_not_finite) {
     struct bert_words *words;
     struct bert_text text = {.bytes = "天", .length = 3};
     struct bert_score score;
-    ck_assert_int_eq(wordlist_new(&words, tokenizer, ROOM, span_of("好,满意"), false, &error),
-                     BERT_OK);
+    ck_assert_int_eq(
+        wordlist_new(&words, tokenizer, ROOM, span_of("好,满意"), false, &error),
+        BERT_OK);
     struct bert_fill_options modes[] = {
         {0}, {.words = words}, {.joint = true}, {.span_min = 2, .span_max = 3}};
     seen.infinite = true;
@@ -286,8 +290,8 @@ END_TEST
 
 /* ---- Lists ---- */
 
-/* All proper prefixes of all words go in one pass, each once; one-token words of all masks
- * share the text's own sequence. */
+/* All proper prefixes of all words go in one pass, each once; one-token words of all
+ * masks share the text's own sequence. */
 START_TEST(test_prefixes_once) {
     struct bert_words *words;
     static const char *const list = "好,坏,满意,满足,非常满意,非常好,非常坏";
