@@ -28,6 +28,7 @@ enum {
 static struct {
     bool loaded;
     __typeof__(cblas_sgemm) *sgemm;
+    const char *family;
 } blis;
 static pthread_once_t blis_once = PTHREAD_ONCE_INIT;
 
@@ -59,12 +60,21 @@ static void load(void) {
     *(void **)&blis.sgemm = dlsym(library, "cblas_sgemm");
     if (set_threads)
         set_threads(1); /* the threads are ours */
+    __typeof__(bli_arch_query_id) *chosen;
+    __typeof__(bli_arch_string) *name;
+    *(void **)&chosen = dlsym(library, "bli_arch_query_id");
+    *(void **)&name = dlsym(library, "bli_arch_string");
+    blis.family = chosen && name ? name(chosen()) : "unknown";
     blis.loaded = blis.sgemm != NULL;
 }
 
 bool blis_available(void) {
     pthread_once(&blis_once, load);
     return blis.loaded;
+}
+
+const char *blis_family(void) {
+    return blis_available() ? blis.family : "not installed";
 }
 
 /* BLIS sends a single row or column to a matrix-vector kernel with other bits, so it goes

@@ -47,5 +47,6 @@ DECLARE_TABLE(neondot);
 
 DECLARE_TABLE(blis);
 bool blis_available(void); /* the library is installed; loads it */
+const char *blis_family(void); /* the kernels that it chose ("skx"), or why none; static */
 
 #endif

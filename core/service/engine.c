@@ -6,7 +6,7 @@
 #include "base/cpu.h"
 #include "base/path.h"
 #include "base/utf8.h"
-#include "kernel/kernel.h"
+#include "kernel/tables.h"
 #include "mlm/fill.h"
 #include "mlm/score.h"
 #include "mlm/words.h"
@@ -65,8 +65,7 @@ static enum bert_status find_kernel(const char *cpu, const char **name,
 
 enum bert_status bert_machine(struct bert_machine *machine, const char *cpu,
                               struct bert_error *error) {
-    *machine =
-        (struct bert_machine){.blis = kernel_select("blis") ? "there" : "not there"};
+    *machine = (struct bert_machine){.blis = blis_family()};
     enum bert_status status = find_kernel(cpu, &machine->kernel, error);
     if (status != BERT_OK)
         return status;
