@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Times bert-tools beside other runtimes in one run. Every round gives each contender the
 same new text, one after the other, so that what else the machine does hits all alike; the
-ratios decide. Usage: bench.py --program BENCH_NN --model FOLDER --work FOLDER"""
+ratios decide. tests/bench/bench runs this."""
 
 import argparse
 import os
@@ -25,8 +25,8 @@ BULK_TOKENS = 16
 class Ours:
     """bench_nn at the other end of a pipe."""
 
-    def __init__(self, program, model, table):
-        command = [program, model] + ([table] if table else [])
+    def __init__(self, program, models, table):
+        command = [program] + models + ([table] if table else [])
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE, text=True)
 
@@ -176,6 +176,18 @@ def scaling(ours, options):
     print_table(["precision", "work", "gain", "gain of the peaks", "share"], rows)
 
 
+def our_models(options):
+    """The folder, and model.bert files of the lower precisions made from it."""
+    models = [options.model]
+    for precision in ("f16", "int8"):
+        path = os.path.join(options.work, precision + ".bert")
+        if not os.path.exists(path):
+            subprocess.run([options.convert, options.model, "-q", "-o", path,
+                            "--precision=" + precision], check=True)
+        models.append(path)
+    return models
+
+
 def numbers(text):
     return [int(n) for n in text.split(",")] if text else []
 
@@ -184,6 +196,7 @@ def parse():
     parser = argparse.ArgumentParser(description=__doc__)
     add = parser.add_argument
     add("--program", required=True, help="bench_nn")
+    add("--convert", required=True, help="bert-convert")
     add("--model", required=True, help="Hugging Face folder")
     add("--work", required=True, help="where exported models are kept")
     add("--table", help="kernel table by name")
@@ -208,7 +221,7 @@ def main():
     with open(os.path.join(options.model, "vocab.txt"), encoding="utf-8") as file:
         tokens = file.read().split("\n")
     characters = [i for i, t in enumerate(tokens) if len(t) == 1 and "一" <= t <= "龥"]
-    ours = Ours(options.program, options.model, options.table)
+    ours = Ours(options.program, our_models(options), options.table)
     print(f"kernels: {ours.ask('kernel')}; {os.cpu_count()} cores; model: "
           f"{os.path.basename(os.path.normpath(options.model))}", flush=True)
     for threads in options.threads:

@@ -12,7 +12,8 @@
  *     read BYTES THREADS                      bytes a second
  *     kernel                                  name of the table
  *
- * PRECISION is f32, f16 or int8. Usage: bench_nn MODEL [TABLE] */
+ * PRECISION is f32, f16 or int8, each read from a model of its own, as users would have
+ * it. Usage: bench_nn F32 F16 INT8 [TABLE] */
 #include "bench_peak.h"
 
 #include "model/loader.h"
@@ -32,7 +33,7 @@ struct open_model { /* one a precision, opened when first asked for */
     void *bulk[THREADS];      /* single workers side by side */
 };
 
-static const char *model_path, *table_name;
+static const char *paths[4], *table_name;
 static struct open_model models[4];
 
 _Noreturn static void fail(const char *what) {
@@ -58,7 +59,7 @@ static struct open_model *model_for(const char *name) {
         struct loader_options options = {.precision = (enum bert_precision)i};
         struct backend_options backend = {.cpu = table_name};
         const char *device;
-        if (loader_open(&m->file, model_path, &options, &error) != BERT_OK)
+        if (loader_open(&m->file, paths[i], &options, &error) != BERT_OK)
             fail(error.message);
         m->weights = loader_weights(m->file);
         if (backend_cpu.open(&m->handle, m->weights, &backend, &device, &error) !=
@@ -304,10 +305,11 @@ static double obey(const char *line) {
 }
 
 int main(int argc, char **argv) {
-    if (argc < 2 || argc > 3)
-        fail("usage: bench_nn MODEL [TABLE]");
-    model_path = argv[1];
-    table_name = argc > 2 ? argv[2] : NULL;
+    if (argc < 4 || argc > 5)
+        fail("usage: bench_nn F32 F16 INT8 [TABLE]");
+    for (int i = BERT_F32; i <= BERT_INT8; i++)
+        paths[i] = argv[i];
+    table_name = argc > 4 ? argv[4] : NULL;
     if (kernel_select(table_name) == NULL)
         fail("no such kernels on this machine");
     char line[200];

@@ -2,9 +2,9 @@
  *
  * kernel_bench.c: the linear layers of a base-shaped BERT on one core, kernel by kernel:
  * operations a second as a share of the peak (multiply-adds in registers), and bytes of
- * weights a second as a share of the read rate of a buffer as large as all the weights that
- * a pass streams. Peaks and layers take turns, and the best of each counts: other load on
- * the machine only slows.
+ * weights a second as a share of the read rate of a buffer as large as all the weights
+ * that a pass streams. Peaks and layers take turns, and the best of each counts: other
+ * load on the machine only slows.
  *
  * usage: kernel_bench [TABLE] [f32|f16|int8] */
 #include "bench_peak.h"
@@ -23,7 +23,8 @@ static const size_t row_counts[] = {1, 8, 16, 32, 64, 128};
 enum { COUNTS = sizeof row_counts / sizeof row_counts[0] };
 
 struct work {
-    char *weights; /* of all layers, one after the other, so that each pass streams them */
+    char
+        *weights; /* of all layers, one after the other, so that each pass streams them */
     size_t layer_bytes;
     float *x, *y, *vector;
     int32_t *sum;
@@ -90,7 +91,8 @@ static double run(const struct kernel_table *table, struct work *w, enum bert_pr
 }
 
 static void bench(const struct kernel_table *table, enum bert_precision p) {
-    double best[SHAPES][COUNTS], peak_best = 0, read_best = 1e9, budget = bench_seconds() + 18;
+    double best[SHAPES][COUNTS], peak_best = 0, read_best = 1e9,
+                                 budget = bench_seconds() + 18;
     struct work w = {0};
     work_init(&w, p);
     for (int i = 0; i < SHAPES; i++)
@@ -100,10 +102,11 @@ static void bench(const struct kernel_table *table, enum bert_precision p) {
         read_best = fmin(read_best, bench_read(w.weights, w.layer_bytes * LAYERS));
         for (int c = 0; c < COUNTS; c++)
             for (size_t layer = 0; layer < LAYERS && bench_seconds() < budget; layer++) {
-                peak_best =
-                    fmax(peak_best, p == BERT_INT8 ? bench_peak_int8() : bench_peak_f32());
+                peak_best = fmax(peak_best,
+                                 p == BERT_INT8 ? bench_peak_int8() : bench_peak_f32());
                 for (int i = 0; i < SHAPES; i++)
-                    best[i][c] = fmin(best[i][c], run(table, &w, p, i, layer, row_counts[c]));
+                    best[i][c] =
+                        fmin(best[i][c], run(table, &w, p, i, layer, row_counts[c]));
             }
     }
     double rate = (double)w.layer_bytes * LAYERS / read_best;
@@ -140,7 +143,9 @@ int main(int argc, char **argv) {
         return 2;
     }
     for (int p = BERT_F32; p <= BERT_INT8; p++)
-        if (argc < 3 || !strcmp(argv[2], p == BERT_F32 ? "f32" : p == BERT_F16 ? "f16" : "int8"))
+        if (argc < 3 || !strcmp(argv[2], p == BERT_F32   ? "f32"
+                                         : p == BERT_F16 ? "f16"
+                                                         : "int8"))
             bench(table, p);
     return 0;
 }
