@@ -55,6 +55,7 @@ avx512 := -mavx512f -mavx512bw -mavx512dq -mavx512vl -mfma -mf16c
 $(B)/core/kernel/avx512.o: private required += $(avx512)
 $(B)/core/kernel/avx512vnni.o: private required += $(avx512) -mavx512vnni
 $(B)/core/kernel/amx.o: private required += $(avx512) -mavx512vnni -mamx-tile -mamx-int8
+$(B)/tests/unit/test_kernel_amx.o: private required += $(if $(filter x86_64,$(arch)),$(avx512))
 $(B)/core/kernel/neondot.o: private required += -march=armv8.2-a+dotprod
 $(B)/core/nn/backend_load.o: private required += -DBACKEND_DIR='"$(libdir)/bert-tools"'
 $(B)/tests/unit/%.o: private required += -Icmd

@@ -163,10 +163,11 @@ static void case_linear_job(struct record *record, const struct kernel_table *ta
     for (size_t r = 0; r < rows; r++) {
         struct linear_job one = *job;
         one.rows = 1;
-        one.x += r * job->x_stride;
-        one.q.data += r * job->q.stride;
-        one.q.scale += r;
-        one.q.zero += r;
+        if (one.x)
+            one.x += r * job->x_stride;
+        if (one.q.data)
+            one.q = (struct quantized){one.q.data + r * job->q.stride, job->q.stride,
+                                       one.q.scale + r, one.q.zero + r};
         one.y += r * job->y_stride;
         if (one.residual)
             one.residual += r * job->residual_stride;
