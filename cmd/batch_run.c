@@ -277,7 +277,7 @@ static enum bert_status open_output(struct run *run, struct bert_error *error) {
         return sink_cut(run->sink, run->state.first.output, error);
     struct records_progress progress;
     records_progress(run->records, &progress);
-    if (!status && (records_header(run->records) || !progress.empty))
+    if (!status && !progress.empty)
         sheet_put_header(&run->sheet, run->records, run->sink);
     return status;
 }

@@ -25,7 +25,7 @@ struct records {
     struct rowscan scan;
     struct record_builder builder;
     struct record header, ahead; /* ahead: the first row, read to know the width */
-    bool has_header, has_ahead, ended, stopped;
+    bool has_header, has_ahead, stopped;
     uint64_t number, taken, size; /* taken: of the files before */
     char **members;               /* of JSONL, asked for */
 };
@@ -196,11 +196,17 @@ static enum bert_status records_new(struct records **out,
     return status;
 }
 
-/* Opens the first input; the structure is the caller's only when that succeeded. */
+/* Opens the first input that has a header, where there should be one; the structure is the
+ * caller's only when that succeeded. */
 static enum bert_status begin(struct records **out, struct records *records,
                               enum bert_status status, struct bert_error *error) {
     if (!status)
         status = next_input(records, error);
+    while (!status && has_rows(records) && !records->builder.width &&
+           records->next < records->path_count) {
+        close_source(records);
+        status = next_input(records, error);
+    }
     if (status)
         records_close(records);
     else
@@ -422,7 +428,7 @@ enum bert_status records_next(struct records *records, struct record *record, bo
         }
         close_source(records);
     }
-    records->ended = *end = true;
+    *end = true;
     return BERT_OK;
 }
 
@@ -431,5 +437,5 @@ void records_progress(const struct records *records, struct records_progress *pr
         .size = records->size,
         .stopped =
             records->stopped || (records->source && source_stopped(records->source)),
-        .empty = records->ended && has_rows(records) && !records->builder.width};
+        .empty = has_rows(records) && !records->builder.width};
 }

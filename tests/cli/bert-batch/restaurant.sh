@@ -1,0 +1,9 @@
+# SPDX-License-Identifier: MIT
+# A byte-order mark, quoted cells with commas and line breaks; FILE twice; CRLF.
+. "$ROOT/tests/cli/bert-batch/_batch.sh"
+file=$ROOT/tests/csv/restaurant-bom.csv
+batch --template='{reviewbody}。总之很[MASK]。' "$file" --bom >out.csv
+python3 "$ROOT/tests/cli/bert-batch/_cells.py" "$file" out.csv 4
+head -c 3 out.csv | od -An -tx1
+batch --template='{reviewbody}。总之很[MASK]。' "$file" "$file" | tail -n +2 >twice.csv
+{ tail -n +2 out.csv; tail -n +2 out.csv; } | cmp - twice.csv
