@@ -155,9 +155,10 @@ class BadInput(unittest.TestCase):
         data = self.server.raw(http('GET', '/health', b'', 'X-Big: ' + 'a' * (1 << 20)))
         self.assertEqual(status_of(data), 431)
         self.assertEqual(status_of(self.server.raw(b'GET /health HTTP/1.1\r\n\r\n')), 400)
-        for junk in b'\r\n' * 100, b'\x16\x03\x01\x02\x00\x01\x00\x01', b'GET\r\n\r\n', \
+        for junk in b'\r\n' * 100 + b'x', b'\x16\x03\x01\x02\x00\x01\x00\x01', b'GET\r\n\r\n', \
                 b'GET / HTTP/9.9\r\nHost: x\r\n\r\n', b'\x00' * 1000:
-            self.server.raw(junk, timeout=5, half_close=True)
+            with socket.create_connection(('127.0.0.1', self.server.port)) as link:
+                link.sendall(junk)  # some are answered, some wait for more until they idle
 
     def test_S13_paths(self):
         for path in ('/%2e%2e/x', '/..%2fx', '/../x', '/%2e%2e%2f%2e%2e%2fetc/passwd',
@@ -230,8 +231,6 @@ class BadInput(unittest.TestCase):
         self.assertEqual(self.server.metric('requests_in_progress'), 1)  # this one
 
     def test_half_open_client_gets_its_answer(self):
-        request = http('POST', '/predict', json.dumps({'text': '只听不说[MASK]'}).encode(),
-                       'Content-Length: 31')
         body = json.dumps({'text': '只听不说[MASK]'}).encode()
         request = http('POST', '/predict', body, f'Content-Length: {len(body)}')
         with socket.create_connection(('127.0.0.1', self.server.port), timeout=20) as link:
