@@ -35,7 +35,7 @@ static void attend_scores(struct attend *t, size_t first, size_t n) {
                       .dots_stride = ATTENTION_KEYS,
                       .first = true,
                       .last = true};
-    block_run(&b, t->queries, n);
+    block_plain(&b, t->queries, n);
     for (size_t i = 0; i < t->queries; i++)
         for (size_t j = n; j % 16; j++)
             t->scores[i][j] = -INFINITY;

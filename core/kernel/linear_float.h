@@ -21,24 +21,28 @@ struct block { /* dots (rows, outputs) = x (rows, n) · w (outputs, n)ᵀ, some 
     const float *x;
     size_t x_stride;
     const float *w;
+    const uint16_t *halves; /* in place of w, for tiles that widen themselves */
     size_t w_stride, n;
     float *dots;
     size_t dots_stride;
     v16 (*carry)[BLOCK_OUTPUTS]; /* partial sums, unless these inputs are first and last */
     bool first, last;
-    struct ahead ahead;
-    size_t tiles; /* in a column of tiles */
+    struct ahead ahead; /* for tiles that fetch */
+    size_t tiles;       /* in a column of tiles */
 };
 
-/* One step: 16 inputs, or fewer at the end of a row. Part by part, to hold few registers. */
-INLINE void tile_step(v16 (*s)[TILE_OUTPUTS], const struct block *b, const float *x,
-                      const float *w, int rows, int outputs) {
+enum { PLAIN_TILE = 0, FETCH = 1, HALVES = 2 }; /* how a tile gets its weights */
+
+/* One step: 16 inputs. Part by part, to hold few registers. at: the first weight. */
+INLINE void tile_step(v16 (*s)[TILE_OUTPUTS], const struct block *b, const float *x, size_t at,
+                      int rows, int outputs, int mode) {
     UNROLL for (int p = 0; p < V_PARTS; p++) {
         vreg a[TILE_ROWS];
         UNROLL for (int i = 0; i < rows; i++)
             a[i] = r_load(x + (size_t)i * b->x_stride + p * V_LANES);
         UNROLL for (int j = 0; j < outputs; j++) {
-            vreg c = r_load(w + (size_t)j * b->w_stride + p * V_LANES);
+            size_t from = at + (size_t)j * b->w_stride + (size_t)p * V_LANES;
+            vreg c = mode & HALVES ? r_load_half(b->halves + from) : r_load(b->w + from);
             if (rows > 1)
                 c = r_keep(c); /* or each fma would load it again */
             UNROLL for (int i = 0; i < rows; i++)
@@ -47,30 +51,35 @@ INLINE void tile_step(v16 (*s)[TILE_OUTPUTS], const struct block *b, const float
     }
 }
 
-INLINE void tile_tail(v16 (*s)[TILE_OUTPUTS], const struct block *b, const float *x,
-                      const float *w, size_t n, int rows, int outputs) {
+/* The end of a row: n < 16 inputs. */
+INLINE void tile_tail(v16 (*s)[TILE_OUTPUTS], const struct block *b, const float *x, size_t at,
+                      size_t n, int rows, int outputs, int mode) {
     UNROLL for (int j = 0; j < outputs; j++) {
-        v16 c = v_load_part(w + (size_t)j * b->w_stride, n);
+        size_t from = at + (size_t)j * b->w_stride;
+        v16 c = mode & HALVES ? v_load_half_part(b->halves + from, n)
+                              : v_load_part(b->w + from, n);
         UNROLL for (int i = 0; i < rows; i++)
             s[i][j] = v_fma(v_load_part(x + (size_t)i * b->x_stride, n), c, s[i][j]);
     }
 }
 
-INLINE void tile(const struct block *b, size_t r, size_t o, int rows, int outputs) {
-    const float *x = b->x + r * b->x_stride, *w = b->w + o * b->w_stride;
+INLINE void tile(const struct block *b, size_t r, size_t o, int rows, int outputs, int mode) {
+    const float *x = b->x + r * b->x_stride;
+    size_t at = o * b->w_stride, k = 0;
     struct ahead ahead = b->ahead;
-    ahead.at += (o / TILE_OUTPUTS * b->tiles + r / TILE_ROWS) * (b->n / 16) * ahead.step;
+    if (mode & FETCH)
+        ahead.at += (o / TILE_OUTPUTS * b->tiles + r / TILE_ROWS) * (b->n / 16) * ahead.step;
     v16 s[TILE_ROWS][TILE_OUTPUTS];
     UNROLL for (int i = 0; i < rows; i++)
         UNROLL for (int j = 0; j < outputs; j++)
             s[i][j] = b->first ? v_all(0) : b->carry[r + (size_t)i][o + (size_t)j];
-    size_t k = 0;
     for (; k + 16 <= b->n; k += 16) {
-        ahead_step(&ahead);
-        tile_step(s, b, x + k, w + k, rows, outputs);
+        if (mode & FETCH)
+            ahead_step(&ahead);
+        tile_step(s, b, x + k, at + k, rows, outputs, mode);
     }
     if (k < b->n)
-        tile_tail(s, b, x + k, w + k, b->n - k, rows, outputs);
+        tile_tail(s, b, x + k, at + k, b->n - k, rows, outputs, mode);
     UNROLL for (int i = 0; i < rows; i++) {
         if (b->last)
             v_fold_many(s[i], outputs, b->dots + (r + (size_t)i) * b->dots_stride + o);
@@ -81,35 +90,47 @@ INLINE void tile(const struct block *b, size_t r, size_t o, int rows, int output
 }
 
 /* All rows of the block for one tile's width of outputs. */
-#define TILE_COLUMN(outputs)                                                               \
-    static void tiles_##outputs(const struct block *b, size_t rows, size_t o) {            \
+#define TILE_COLUMN(name, outputs, mode)                                                   \
+    static void name(const struct block *b, size_t rows, size_t o) {                       \
         size_t r = 0;                                                                      \
         for (; r + 3 <= rows; r += 3)                                                      \
-            tile(b, r, o, 3, outputs);                                                     \
+            tile(b, r, o, 3, outputs, mode);                                               \
         if (rows - r == 2)                                                                 \
-            tile(b, r, o, 2, outputs);                                                     \
+            tile(b, r, o, 2, outputs, mode);                                               \
         else if (rows - r == 1)                                                            \
-            tile(b, r, o, 1, outputs);                                                     \
+            tile(b, r, o, 1, outputs, mode);                                               \
     }
-TILE_COLUMN(1)
-TILE_COLUMN(2)
+TILE_COLUMN(column_fetch, TILE_OUTPUTS, FETCH)
+TILE_COLUMN(column_halves, TILE_OUTPUTS, FETCH | HALVES)
+TILE_COLUMN(column_1, 1, PLAIN_TILE)
+TILE_COLUMN(column_2, 2, PLAIN_TILE)
 #if TILE_OUTPUTS == 8
-TILE_COLUMN(4)
-TILE_COLUMN(8)
+TILE_COLUMN(column_4, 4, PLAIN_TILE)
+TILE_COLUMN(column_8, 8, PLAIN_TILE)
 #endif
 
-static void block_run(const struct block *b, size_t rows, size_t outputs) {
+/* Any number of outputs; fetches nothing. */
+static void block_plain(const struct block *b, size_t rows, size_t outputs) {
     size_t o = 0;
 #if TILE_OUTPUTS == 8
     for (; o + 8 <= outputs; o += 8)
-        tiles_8(b, rows, o);
+        column_8(b, rows, o);
     for (; o + 4 <= outputs; o += 4)
-        tiles_4(b, rows, o);
+        column_4(b, rows, o);
 #endif
     for (; o + 2 <= outputs; o += 2)
-        tiles_2(b, rows, o);
+        column_2(b, rows, o);
     if (o < outputs)
-        tiles_1(b, rows, o);
+        column_1(b, rows, o);
+}
+
+/* Eight outputs, and their share of what comes next. */
+static void block_fetch(const struct block *b, size_t rows) {
+    for (size_t o = 0; o < BLOCK_OUTPUTS; o += TILE_OUTPUTS)
+        if (b->halves)
+            column_halves(b, rows, o);
+        else
+            column_fetch(b, rows, o);
 }
 
 /* ---- Layers ---------------------------------------------------------------------- */
@@ -130,29 +151,32 @@ static void widen(float (*wide)[BLOCK_INPUTS], const uint16_t *w, size_t stride,
 /* Dot products of up to 8 outputs from o on with rows of x. */
 static void linear_block(const struct linear *l, const float *x, size_t x_stride, size_t rows,
                          size_t o, size_t outputs, float *dots, struct linear_scratch *s) {
-    bool half = l->precision == BERT_F16;
-    size_t size = half ? sizeof(uint16_t) : sizeof(float);
+    const bool half = l->precision == BERT_F16, whole = outputs == BLOCK_OUTPUTS;
+    const bool wide = half && (rows > TILE_ROWS || !whole); /* once for all tiles */
+    const size_t size = half ? sizeof(uint16_t) : sizeof(float), bytes = outputs * l->in * size;
     const char *w = (const char *)l->weight + o * l->in * size;
     struct block b = {.x_stride = x_stride,
-                      .w_stride = half ? BLOCK_INPUTS : l->in,
+                      .w_stride = wide ? BLOCK_INPUTS : l->in,
                       .dots = dots,
                       .dots_stride = 16,
                       .carry = s->carry,
                       .tiles = (rows + TILE_ROWS - 1) / TILE_ROWS};
-    size_t tiles = (outputs + TILE_OUTPUTS - 1) / TILE_OUTPUTS * b.tiles;
-    size_t bytes = outputs * l->in * size;
-    b.ahead = ahead_begin(w + bytes, bytes, (l->in + 15) / 16 * tiles,
-                          b.tiles <= FEW_TILES);
+    const size_t tiles = BLOCK_OUTPUTS / TILE_OUTPUTS * b.tiles;
+    b.ahead = ahead_begin(w + bytes, bytes, (l->in + 15) / 16 * tiles, b.tiles <= FEW_TILES);
     for (size_t k = 0; k < l->in; k += BLOCK_INPUTS) {
         size_t left = l->in - k;
         b.n = left < BLOCK_INPUTS ? left : BLOCK_INPUTS;
         b.first = k == 0;
         b.last = b.n == left;
         b.x = x + k;
-        b.w = half ? s->wide[0] : (const float *)l->weight + o * l->in + k;
-        if (half)
-            widen(s->wide, (const uint16_t *)l->weight + o * l->in + k, l->in, outputs, b.n);
-        block_run(&b, rows, outputs);
+        if (wide)
+            widen(s->wide, (const uint16_t *)w + k, l->in, outputs, b.n);
+        b.halves = half && !wide ? (const uint16_t *)w + k : NULL;
+        b.w = wide ? s->wide[0] : half ? NULL : (const float *)l->weight + o * l->in + k;
+        if (whole)
+            block_fetch(&b, rows);
+        else
+            block_plain(&b, rows, outputs);
         b.ahead.at += tiles * (b.n / 16) * b.ahead.step;
     }
 }
