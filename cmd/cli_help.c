@@ -8,14 +8,14 @@
 
 enum { WIDTH = 80, COLUMN = 28 /* where explanations start */ };
 
-/* Words of text, from column at on, broken before WIDTH and indented to COLUMN. */
-static void print_wrapped(const char *text, int at) {
-    while (*text != '\0') {
+/* Words of text, from column at on, broken before WIDTH and then indented. */
+static void print_wrapped(const char *text, int at, int indent) {
+    for (bool first = true; *text != '\0'; first = false) {
         int length = (int)strcspn(text, " ");
-        if (at > COLUMN && at + 1 + length > WIDTH) {
-            printf("\n%*s", COLUMN, "");
-            at = COLUMN;
-        } else if (at > COLUMN)
+        if (!first && at + 1 + length > WIDTH) {
+            printf("\n%*s", indent, "");
+            at = indent;
+        } else if (!first)
             at += printf(" ");
         at += printf("%.*s", length, text);
         text += length;
@@ -34,14 +34,16 @@ static void print_option(const struct cli_option *option) {
     if (width > COLUMN - 2)
         width = printf("\n") - 1;
     printf("%*s", COLUMN - width, "");
-    print_wrapped(option->help, COLUMN);
+    print_wrapped(option->help, COLUMN, COLUMN);
 }
 
 void cli_print_help(const struct cli *cli) {
     const struct cli_program *program = cli->program;
-    printf("%s %s.\n\n  %s\n  %s\n\nUsage: %s [OPTION...]%s%s\n", program->name,
-           program->summary, program->examples[0], program->examples[1], program->name,
-           *program->operands ? " " : "", program->operands);
+    printf("%s %s.\n\n  %s\n  %s\n\n", program->name, program->summary,
+           program->examples[0], program->examples[1]);
+    int width =
+        printf("Usage: %s [OPTION...]%s", program->name, *program->operands ? " " : "");
+    print_wrapped(program->operands, width, (int)strlen("Usage: "));
     for (const struct cli_state *state = cli->states; state->option->kind != CLI_END;
          state++)
         if (state->option->kind == CLI_GROUP)
