@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# bert-tools. Targets: all (build/), check, check-full, bench, accuracy, fuzz, install,
-# install-dev, uninstall, dist, clean. Variables: prefix, DESTDIR and the other lower-case
+# bert-tools. Targets: all (build/), check, check-full, bench, accuracy, fuzz, completions,
+# install, install-dev, uninstall, dist, clean. Variables: prefix, DESTDIR and the other lower-case
 # GNU folders, CC, CFLAGS, CPPFLAGS, LDFLAGS, and
 #   DEVELOPER=1                  more warnings, all of them errors
 #   SANITIZE=address,undefined   instruments everything
@@ -217,6 +217,11 @@ bench: $(programs) $(benches)
 accuracy: $(programs)
 	@tests/bench/accuracy
 
+# ---- Generated and committed: completions, the shared parts of manual pages ---------------
+
+completions: $(programs)
+	completions/generate
+
 include core/cuda/rules.mk
 
 # ---- Installation: one list of SOURCE|FOLDER|MODE for install and uninstall ---------------
@@ -275,6 +280,7 @@ clean:
 	rm -rf build build-*
 
 .PHONY: all portable packages check check-full unit cli unit-and-cli lint fuzz fuzz-run bench accuracy \
+    completions \
     install install-dev uninstall dist clean FORCE
 .SECONDARY:
 .DELETE_ON_ERROR:
