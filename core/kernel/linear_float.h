@@ -16,6 +16,7 @@
 #include "kernel/lanes.h"
 
 enum { TILE_ROWS = 3, BLOCK_ROWS = 192, BLOCK_OUTPUTS = 8, BLOCK_INPUTS = 1024, FEW_TILES = 11 };
+enum { WIDE_STRIDE = BLOCK_INPUTS + 16 }; /* rows in different sets of the cache */
 
 struct block { /* dots (rows, outputs) = x (rows, n) · w (outputs, n)ᵀ, some of the inputs */
     const float *x;
@@ -138,25 +139,31 @@ static void block_fetch(const struct block *b, size_t rows) {
 struct linear_scratch {
     _Alignas(64) v16 carry[BLOCK_ROWS][BLOCK_OUTPUTS];
     _Alignas(64) float dots[BLOCK_ROWS][16];
-    _Alignas(64) float wide[BLOCK_OUTPUTS][BLOCK_INPUTS];
+    _Alignas(64) float wide[BLOCK_OUTPUTS][WIDE_STRIDE];
 };
 
-static void widen(float (*wide)[BLOCK_INPUTS], const uint16_t *w, size_t stride,
+static void widen(float (*wide)[WIDE_STRIDE], const uint16_t *w, size_t stride,
                   size_t outputs, size_t n) {
-    for (size_t o = 0; o < outputs; o++)
-        for (size_t k = 0; k < n; k += 16)
-            v_store(&wide[o][k], v_load_half_upto(w + o * stride + k, n - k));
+    for (size_t o = 0; o < outputs; o++) {
+        const uint16_t *from = w + o * stride;
+        size_t k = 0;
+        for (; k + 64 <= n; k += 64)
+            UNROLL for (size_t i = 0; i < 64; i += 16)
+                v_store(&wide[o][k + i], v_load_half(from + k + i));
+        for (; k < n; k += 16)
+            v_store(&wide[o][k], v_load_half_upto(from + k, n - k));
+    }
 }
 
 /* Dot products of up to 8 outputs from o on with rows of x. */
 static void linear_block(const struct linear *l, const float *x, size_t x_stride, size_t rows,
                          size_t o, size_t outputs, float *dots, struct linear_scratch *s) {
     const bool half = l->precision == BERT_F16, whole = outputs == BLOCK_OUTPUTS;
-    const bool wide = half && (rows > TILE_ROWS || !whole); /* once for all tiles */
+    const bool wide = half && (rows > 3 * TILE_ROWS || !whole); /* once for all */
     const size_t size = half ? sizeof(uint16_t) : sizeof(float), bytes = outputs * l->in * size;
     const char *w = (const char *)l->weight + o * l->in * size;
     struct block b = {.x_stride = x_stride,
-                      .w_stride = wide ? BLOCK_INPUTS : l->in,
+                      .w_stride = wide ? WIDE_STRIDE : l->in,
                       .dots = dots,
                       .dots_stride = 16,
                       .carry = s->carry,
