@@ -33,7 +33,6 @@ struct assembly {
     struct keeper *keeper;
     const struct parts *parts;
     enum bert_precision precision;
-    struct buffer scratch; /* bytes of a tensor that is not mapped */
     struct bert_error *error;
     enum bert_status status; /* sticky */
 };
@@ -46,7 +45,7 @@ static enum element element_of(enum bert_precision precision) {
 static const void *in_place(const struct tensor *const *tensors, int count,
                             enum element element) {
     const unsigned char *next = tensors[0]->data;
-    if (!next || (uintptr_t)next % element_size(element) != 0)
+    if ((uintptr_t)next % element_size(element) != 0)
         return NULL;
     for (int i = 0; i < count; i++) {
         size_t extent;
@@ -58,20 +57,16 @@ static const void *in_place(const struct tensor *const *tensors, int count,
     return tensors[0]->data;
 }
 
-static void copy_tensor(struct assembly *assembly, const struct tensor *tensor,
-                        enum element element, void *out, float *row) {
-    const unsigned char *data;
-    assembly->status = tensor_bytes(tensor, &assembly->scratch, &data, assembly->error);
-    if (assembly->status != BERT_OK)
-        return;
+static void copy_tensor(const struct tensor *tensor, enum element element, void *out,
+                        float *row) {
     size_t rows = tensor_rows(tensor), columns = tensor_columns(tensor);
     for (size_t i = 0; i < rows; i++) {
         if (element == ELEMENT_F32) {
-            tensor_row(tensor, data, i, (float *)out + i * columns);
+            tensor_row(tensor, i, (float *)out + i * columns);
             continue;
         }
         uint16_t *halves = (uint16_t *)out + i * columns;
-        tensor_row(tensor, data, i, row);
+        tensor_row(tensor, i, row);
         for (size_t j = 0; j < columns; j++)
             halves[j] = float_to_half(row[j]);
     }
@@ -96,7 +91,7 @@ static const void *join(struct assembly *assembly, const struct tensor *const *t
         assembly->status = error_memory(assembly->error);
     unsigned char *at = out;
     for (int i = 0; assembly->status == BERT_OK && i < count; i++) {
-        copy_tensor(assembly, tensors[i], element, at, row);
+        copy_tensor(tensors[i], element, at, row);
         at += tensor_rows(tensors[i]) * columns * element_size(element);
     }
     free(row);
@@ -161,7 +156,7 @@ static void assemble_layer(struct assembly *assembly, int i) {
 enum bert_status assemble(struct weights *weights, struct keeper *keeper,
                           const struct parts *parts, enum bert_precision precision,
                           struct bert_error *error) {
-    struct assembly assembly = {weights, keeper, parts, precision, {0}, error, BERT_OK};
+    struct assembly assembly = {weights, keeper, parts, precision, error, BERT_OK};
     const struct model_config *model = &parts->config.model;
     *weights = (struct weights){.config = *model, .precision = precision};
     weights->layers = keeper_alloc(keeper, (size_t)model->layers * sizeof *weights->layers);
@@ -184,6 +179,5 @@ enum bert_status assemble(struct weights *weights, struct keeper *keeper,
                             .bias = vector(&assembly, -1, PART_DECODER_BIAS)};
     else
         weights->decoder = linear(&assembly, -1, PART_DECODER_WEIGHT);
-    buffer_release(&assembly.scratch);
     return assembly.status;
 }

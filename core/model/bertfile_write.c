@@ -72,8 +72,8 @@ static bool to_halves(const float *row, size_t n, enum element element, uint16_t
 }
 
 static enum bert_status put_rows(struct writer *writer, struct bertfile_item *item,
-                                 const struct tensor *tensor, const unsigned char *data,
-                                 float *row, uint16_t *chunk, size_t chunk_rows) {
+                                 const struct tensor *tensor, float *row,
+                                 uint16_t *chunk, size_t chunk_rows) {
     size_t rows = tensor_rows(tensor), columns = tensor_columns(tensor);
     bool half = item->element != ELEMENT_F32;
     size_t size = columns * element_size(item->element);
@@ -82,7 +82,7 @@ static enum bert_status put_rows(struct writer *writer, struct bertfile_item *it
         size_t count = rows - begin < chunk_rows ? rows - begin : chunk_rows;
         bool finite = true, fits = true;
         for (size_t i = 0; i < count; i++) {
-            tensor_row(tensor, data, begin + i, row);
+            tensor_row(tensor, begin + i, row);
             finite &= all_finite(row, columns);
             if (half)
                 fits &= to_halves(row, columns, item->element, chunk + i * columns);
@@ -102,68 +102,43 @@ static enum bert_status put_plain(struct writer *writer, struct bertfile_item *i
     const struct tensor *tensor =
         parts_get(writer->plan->input.parts, item->slot.layer, item->slot.part);
     size_t columns = tensor_columns(tensor), chunk_rows = CHUNK / columns + 1;
-    struct buffer scratch = {0};
-    const unsigned char *data;
     float *row = malloc(columns * sizeof *row);
     void *chunk = malloc(chunk_rows * columns * element_size(item->element));
-    enum bert_status status = row && chunk ? tensor_bytes(tensor, &scratch, &data, writer->error)
-                                           : error_memory(writer->error);
-    if (status == BERT_OK)
-        status = put_rows(writer, item, tensor, data, row, chunk, chunk_rows);
+    enum bert_status status =
+        row && chunk ? put_rows(writer, item, tensor, row, chunk, chunk_rows)
+                     : error_memory(writer->error);
     free(row);
     free(chunk);
-    buffer_release(&scratch);
     return status;
 }
 
 /* ---- int8 ---- */
 
-struct loaded_stack {
-    struct stack stack;
-    struct buffer scratch[3];
-    float *bias;
-};
-
-static void unload(struct loaded_stack *loaded) {
-    for (int i = 0; i < 3; i++)
-        buffer_release(&loaded->scratch[i]);
-    free(loaded->bias);
-    *loaded = (struct loaded_stack){0};
+static void read_vector(const struct writer *writer, int layer, enum part part, float *out) {
+    tensor_row(parts_get(writer->plan->input.parts, layer, part), 0, out);
 }
 
-static enum bert_status read_vector(const struct writer *writer, int layer, enum part part,
-                                    float *out) {
-    const struct tensor *tensor = parts_get(writer->plan->input.parts, layer, part);
-    struct buffer scratch = {0};
-    const unsigned char *data;
-    enum bert_status status = tensor_bytes(tensor, &scratch, &data, writer->error);
-    if (status == BERT_OK)
-        tensor_row(tensor, data, 0, out);
-    buffer_release(&scratch);
-    return status;
-}
-
-/* count weights and biases from this part on. */
-static enum bert_status load_stack(const struct writer *writer, int layer, enum part weight,
-                                   int count, struct loaded_stack *loaded) {
-    struct stack *stack = &loaded->stack;
+/* count weights and biases from this part on; free the bias. */
+static enum bert_status stack_new(const struct writer *writer, int layer, enum part weight,
+                                  int count, struct stack *stack) {
     const struct parts *parts = writer->plan->input.parts;
     struct shape shape = part_shape(&parts->config.model, weight);
-    *loaded = (struct loaded_stack){.bias = malloc((size_t)count * shape.rows * sizeof(float))};
-    if (!loaded->bias)
+    float *bias = malloc((size_t)count * shape.rows * sizeof *bias);
+    *stack = (struct stack){.count = count, .in = shape.columns, .bias = bias};
+    if (!bias)
         return error_memory(writer->error);
-    *stack = (struct stack){.count = count, .in = shape.columns, .bias = loaded->bias};
-    enum bert_status status = BERT_OK;
-    for (int i = 0; status == BERT_OK && i < count; i++) {
+    for (int i = 0; i < count; i++) {
         enum part part = (enum part)(weight + 2 * i);
         stack->weights[i] = parts_get(parts, layer, part);
-        status = tensor_bytes(stack->weights[i], &loaded->scratch[i], &stack->bytes[i],
-                              writer->error);
-        if (status == BERT_OK)
-            status = read_vector(writer, layer, part + 1, loaded->bias + stack->out);
+        read_vector(writer, layer, part + 1, bias + stack->out);
         stack->out += shape.rows;
     }
-    return status;
+    return BERT_OK;
+}
+
+static void stack_free(struct stack *stack) {
+    free((void *)(uintptr_t)stack->bias);
+    *stack = (struct stack){0};
 }
 
 static enum bert_status panels_new(const struct stack *stack, struct panels *panels,
@@ -212,11 +187,9 @@ static void choose_quant(struct vectors *v, size_t hidden) {
 /* The norm, and the stack that gets its output. */
 static enum bert_status rewrite_norm(struct writer *writer, int layer, enum part norm,
                                      const struct stack *stack, struct vectors *v) {
-    enum bert_status status = read_vector(writer, layer, norm, v->gamma);
-    if (status == BERT_OK)
-        status = read_vector(writer, layer, norm + 1, v->beta);
-    if (status == BERT_OK)
-        status = quantize_columns(stack, v->squares, writer->error);
+    read_vector(writer, layer, norm, v->gamma);
+    read_vector(writer, layer, norm + 1, v->beta);
+    enum bert_status status = quantize_columns(stack, v->squares, writer->error);
     if (status != BERT_OK)
         return status;
     choose_quant(v, stack->in);
@@ -276,44 +249,44 @@ static enum bert_status balance_context(struct writer *writer, const struct stac
 }
 
 static enum bert_status put_attention(struct writer *writer, int layer, struct vectors *v) {
-    struct loaded_stack input, output = {0};
+    struct stack input, output = {0};
     struct panels panels = {0};
-    enum bert_status status = load_stack(writer, layer, PART_QUERY_WEIGHT, 3, &input);
+    enum bert_status status = stack_new(writer, layer, PART_QUERY_WEIGHT, 3, &input);
     if (status == BERT_OK)
-        status = panels_new(&input.stack, &panels, writer->error);
+        status = panels_new(&input, &panels, writer->error);
     if (status == BERT_OK)
-        status = quantize_attention(writer, layer, &input.stack, v, &panels);
-    unload(&input);
+        status = quantize_attention(writer, layer, &input, v, &panels);
+    stack_free(&input);
     if (status == BERT_OK)
-        status = load_stack(writer, layer, PART_ATTENTION_OUTPUT_WEIGHT, 1, &output);
+        status = stack_new(writer, layer, PART_ATTENTION_OUTPUT_WEIGHT, 1, &output);
     if (status == BERT_OK)
-        status = balance_context(writer, &output.stack, v, &panels);
+        status = balance_context(writer, &output, v, &panels);
     if (status == BERT_OK)
         status = put_panels(writer, (struct slot){layer, PART_QUERY_WEIGHT}, &panels);
     panels_free(&panels);
     struct rewrite rewrite = {v->column, v->value_bias, v->spread};
     if (status == BERT_OK)
         status = put_linear(writer, (struct slot){layer, PART_ATTENTION_OUTPUT_WEIGHT},
-                            &output.stack, &rewrite);
-    unload(&output);
+                            &output, &rewrite);
+    stack_free(&output);
     return status;
 }
 
 static enum bert_status put_feed_forward(struct writer *writer, int layer,
                                          struct vectors *v) {
-    struct loaded_stack up, down = {0};
+    struct stack up, down = {0};
     struct rewrite rewrite = {v->column, v->beta, v->quant}, none = {0};
-    enum bert_status status = load_stack(writer, layer, PART_UP_WEIGHT, 1, &up);
+    enum bert_status status = stack_new(writer, layer, PART_UP_WEIGHT, 1, &up);
     if (status == BERT_OK)
-        status = rewrite_norm(writer, layer, PART_ATTENTION_NORM_WEIGHT, &up.stack, v);
+        status = rewrite_norm(writer, layer, PART_ATTENTION_NORM_WEIGHT, &up, v);
     if (status == BERT_OK)
-        status = put_linear(writer, (struct slot){layer, PART_UP_WEIGHT}, &up.stack, &rewrite);
-    unload(&up);
+        status = put_linear(writer, (struct slot){layer, PART_UP_WEIGHT}, &up, &rewrite);
+    stack_free(&up);
     if (status == BERT_OK)
-        status = load_stack(writer, layer, PART_DOWN_WEIGHT, 1, &down);
+        status = stack_new(writer, layer, PART_DOWN_WEIGHT, 1, &down);
     if (status == BERT_OK)
-        status = put_linear(writer, (struct slot){layer, PART_DOWN_WEIGHT}, &down.stack, &none);
-    unload(&down);
+        status = put_linear(writer, (struct slot){layer, PART_DOWN_WEIGHT}, &down, &none);
+    stack_free(&down);
     return status;
 }
 
@@ -339,12 +312,11 @@ static enum bert_status put_layers(struct writer *writer) {
     /* Behind the last norm is the head, which is not quantised. */
     if (status == BERT_OK) {
         int last = model->layers - 1;
-        status = read_vector(writer, last, PART_OUTPUT_NORM_WEIGHT, v.quant);
+        read_vector(writer, last, PART_OUTPUT_NORM_WEIGHT, v.quant);
         for (size_t j = 0; j < hidden; j++)
             v.quant[j] = fabsf(v.quant[j]);
-        if (status == BERT_OK)
-            status = put_named(writer, (struct slot){last, PART_OUTPUT_NORM_WEIGHT}, "quant",
-                               v.quant);
+        status = put_named(writer, (struct slot){last, PART_OUTPUT_NORM_WEIGHT}, "quant",
+                           v.quant);
     }
     free(memory);
     return status;

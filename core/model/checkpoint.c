@@ -116,7 +116,6 @@ uint64_t checkpoint_identity(const struct checkpoint *checkpoint) {
     uint64_t hash = HASH_SEED;
     for (size_t i = 0; i < checkpoint->index_count; i++) {
         const struct tensor *tensor = checkpoint->index[i];
-        unsigned char sample[SAMPLE];
         size_t extent = 0;
         tensor_extent(tensor, &extent);
         hash = hash_bytes(hash, &tensor->slot.layer, sizeof tensor->slot.layer);
@@ -126,11 +125,7 @@ uint64_t checkpoint_identity(const struct checkpoint *checkpoint) {
         for (int part = 0; part < 3; part++) {
             size_t size = extent < SAMPLE ? extent : SAMPLE;
             size_t at = (extent - size) / 2 * (size_t)part;
-            if (tensor->data)
-                hash = hash_bytes(hash, tensor->data + at, size);
-            else if (tensor->store->read(tensor->store, tensor->entry, tensor->offset + at,
-                                         size, sample, NULL) == BERT_OK)
-                hash = hash_bytes(hash, sample, size);
+            hash = hash_bytes(hash, tensor->data + at, size);
         }
     }
     return hash;
@@ -268,11 +263,6 @@ enum bert_status checkpoint_open(struct checkpoint *checkpoint, const char *path
 }
 
 void checkpoint_close(struct checkpoint *checkpoint) {
-    for (struct store *store = checkpoint->stores; store;) {
-        struct store *next = store->next;
-        store->close(store);
-        store = next;
-    }
     for (size_t i = 0; i < checkpoint->mapping_count; i++)
         mapping_close(&checkpoint->mappings[i]);
     free(checkpoint->mappings);

@@ -18,8 +18,7 @@ struct checkpoint {
     size_t count, capacity;
     struct mapping *mappings;
     size_t mapping_count;
-    struct store *stores;
-    struct arena arena; /* names, paths, stores */
+    struct arena arena; /* names, paths */
     struct tensor **index; /* the known ones, by slot */
     size_t index_count;
 };

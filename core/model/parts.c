@@ -90,37 +90,27 @@ static void complete_sizes(struct parts *parts) {
 }
 
 /* a, unless only b is there; *differ when both are and differ. */
-static enum bert_status choose(const struct tensor *a, const struct tensor *b,
-                               const struct tensor **chosen, bool *differ,
-                               struct bert_error *error) {
-    bool equal = true;
-    enum bert_status status = a && b ? tensor_equal(a, b, &equal, error) : BERT_OK;
-    *differ = !equal;
-    *chosen = a && (!b || !equal) ? a : b;
-    return status;
+static const struct tensor *choose(const struct tensor *a, const struct tensor *b,
+                                   bool *differ) {
+    *differ = a && b && !tensor_equal(a, b);
+    return a && (!b || *differ) ? a : b;
 }
 
-static enum bert_status resolve_decoder(struct parts *parts, note_function *note,
-                                        void *note_arg, struct bert_error *error) {
+static void resolve_decoder(struct parts *parts, note_function *note, void *note_arg) {
     const struct checkpoint *checkpoint = parts->checkpoint;
     const struct tensor *word = checkpoint_find(checkpoint, -1, PART_WORD);
     bool differ;
-    enum bert_status status =
-        choose(checkpoint_find(checkpoint, -1, PART_DECODER_WEIGHT), word,
-               &parts->decoder_weight, &differ, error);
-    if (status != BERT_OK)
-        return status;
+    parts->decoder_weight =
+        choose(checkpoint_find(checkpoint, -1, PART_DECODER_WEIGHT), word, &differ);
     if (differ && parts->config.tied && note)
         note(note_arg, "the decoder's weights differ from the word embeddings, although "
                        "config.json ties them: the decoder's own are used");
     parts->config.tied = parts->decoder_weight == word;
-    status = choose(checkpoint_find(checkpoint, -1, PART_DECODER_BIAS),
-                    checkpoint_find(checkpoint, -1, PART_HEAD_BIAS), &parts->decoder_bias,
-                    &differ, error);
+    parts->decoder_bias = choose(checkpoint_find(checkpoint, -1, PART_DECODER_BIAS),
+                                 checkpoint_find(checkpoint, -1, PART_HEAD_BIAS), &differ);
     if (differ && note)
         note(note_arg, "cls.predictions.decoder.bias and cls.predictions.bias differ: the "
                        "first is used");
-    return status;
 }
 
 const struct tensor *parts_get(const struct parts *parts, int layer, enum part part) {
@@ -145,7 +135,8 @@ enum bert_status parts_check(struct parts *parts, const struct checkpoint *check
                          "cannot fill masks",
                          checkpoint->path);
     complete_sizes(parts);
-    enum bert_status status = resolve_decoder(parts, note, note_arg, error);
+    resolve_decoder(parts, note, note_arg);
+    enum bert_status status = BERT_OK;
     for (int part = 0; status == BERT_OK && part < PART_LAYER; part++) {
         struct slot slot = {-1, (enum part)part};
         status = check_part(parts, slot, parts_get(parts, -1, slot.part), error);

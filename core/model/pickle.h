@@ -7,6 +7,7 @@
 #ifndef MODEL_PICKLE_H
 #define MODEL_PICKLE_H
 
+#include "base/status.h"
 #include "model/tensor.h"
 
 enum { PICKLE_LIMIT = 1000000 };

@@ -24,7 +24,7 @@ static void read_row(const struct stack *stack, size_t output, float *row) {
     int i = 0;
     while (output >= tensor_rows(stack->weights[i]))
         output -= tensor_rows(stack->weights[i++]);
-    tensor_row(stack->weights[i], stack->bytes[i], output, row);
+    tensor_row(stack->weights[i], output, row);
 }
 
 static float largest(const float *row, size_t padded) {

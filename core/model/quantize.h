@@ -6,6 +6,7 @@
 #define MODEL_QUANTIZE_H
 
 #include "base/pool.h"
+#include "base/status.h"
 #include "model/tensor.h"
 
 enum { PANEL = 16, GROUP = 4 };
@@ -21,7 +22,6 @@ static inline size_t panel_bytes(size_t in, size_t out) {
 struct stack {
     int count;
     const struct tensor *weights[3];
-    const unsigned char *bytes[3]; /* of the weights */
     size_t in, out;
     const float *bias; /* (out) */
 };

@@ -75,21 +75,6 @@ bool tensor_is_packed(const struct tensor *tensor) {
     return true;
 }
 
-enum bert_status tensor_bytes(const struct tensor *tensor, struct buffer *scratch,
-                              const unsigned char **data, struct bert_error *error) {
-    if (tensor->data) {
-        *data = tensor->data;
-        return BERT_OK;
-    }
-    size_t extent;
-    scratch->size = 0;
-    if (!tensor_extent(tensor, &extent) || !buffer_reserve(scratch, extent + 1))
-        return error_memory(error);
-    *data = (const unsigned char *)scratch->data;
-    return tensor->store->read(tensor->store, tensor->entry, tensor->offset, extent,
-                               scratch->data, error);
-}
-
 bool tensor_is_float(const struct tensor *tensor) {
     return tensor->element >= ELEMENT_F32 && tensor->element <= ELEMENT_F64 &&
            (tensor->rank == 1 || tensor->rank == 2);
@@ -109,8 +94,8 @@ static float float_at(const unsigned char *bytes) {
     return value;
 }
 
-void tensor_row(const struct tensor *tensor, const unsigned char *data, size_t row,
-                float *out) {
+void tensor_row(const struct tensor *tensor, size_t row, float *out) {
+    const unsigned char *data = tensor->data;
     size_t columns = tensor_columns(tensor), size = element_size(tensor->element);
     bool matrix = tensor->rank == 2;
     size_t step = tensor->stride[matrix ? 1 : 0] * size;
@@ -139,27 +124,10 @@ void tensor_row(const struct tensor *tensor, const unsigned char *data, size_t r
     }
 }
 
-enum bert_status tensor_equal(const struct tensor *a, const struct tensor *b, bool *equal,
-                              struct bert_error *error) {
-    *equal = false;
+bool tensor_equal(const struct tensor *a, const struct tensor *b) {
     size_t size;
-    if (a->element != b->element || a->rank != b->rank || !tensor_is_packed(a) ||
-        !tensor_is_packed(b) || memcmp(a->shape, b->shape, sizeof a->shape) != 0 ||
-        !tensor_extent(a, &size))
-        return BERT_OK;
-    if (a->data ? a->data == b->data
-                : a->store == b->store && a->entry == b->entry && a->offset == b->offset) {
-        *equal = true;
-        return BERT_OK;
-    }
-    struct buffer scratch_a = {0}, scratch_b = {0};
-    const unsigned char *bytes_a, *bytes_b;
-    enum bert_status status = tensor_bytes(a, &scratch_a, &bytes_a, error);
-    if (status == BERT_OK)
-        status = tensor_bytes(b, &scratch_b, &bytes_b, error);
-    if (status == BERT_OK)
-        *equal = memcmp(bytes_a, bytes_b, size) == 0;
-    buffer_release(&scratch_a);
-    buffer_release(&scratch_b);
-    return status;
+    return a->element == b->element && a->rank == b->rank && tensor_is_packed(a) &&
+           tensor_is_packed(b) && memcmp(a->shape, b->shape, sizeof a->shape) == 0 &&
+           tensor_extent(a, &size) &&
+           (a->data == b->data || memcmp(a->data, b->data, size) == 0);
 }

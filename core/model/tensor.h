@@ -6,7 +6,6 @@
 #define MODEL_TENSOR_H
 
 #include "base/bytes.h"
-#include "base/status.h"
 #include "model/names.h"
 
 enum element {
@@ -26,14 +25,6 @@ size_t element_size(enum element element);      /* bytes; 0 for ELEMENT_OTHER */
 const char *element_name(enum element element); /* as safetensors spells it */
 enum element element_named(struct span name);
 
-/* Bytes that cannot be mapped (an archive): read on demand. One caller at a time. */
-struct store {
-    enum bert_status (*read)(struct store *store, uint64_t entry, uint64_t offset, size_t size,
-                             void *out, struct bert_error *error);
-    void (*close)(struct store *store);
-    struct store *next;
-};
-
 enum { TENSOR_RANK = 8 };
 
 struct tensor {
@@ -44,9 +35,7 @@ struct tensor {
     int rank;
     uint64_t shape[TENSOR_RANK];
     uint64_t stride[TENSOR_RANK]; /* in elements */
-    const unsigned char *data;    /* its first element; NULL: in the store */
-    struct store *store;
-    uint64_t entry, offset; /* in the store */
+    const unsigned char *data;    /* its first element, in a mapping */
 };
 
 /* Row-major strides for the shape. */
@@ -66,20 +55,13 @@ static inline size_t tensor_columns(const struct tensor *tensor) {
     return tensor->rank ? tensor->shape[tensor->rank - 1] : 1;
 }
 
-/* The bytes, in place where the file is mapped, else read into scratch (which is emptied
- * first and must live as long as *data). */
-enum bert_status tensor_bytes(const struct tensor *tensor, struct buffer *scratch,
-                              const unsigned char **data, struct bert_error *error);
-
 /* Row `row` of a vector or matrix of floats (any ELEMENT_F.. or BF16) as columns floats. */
-void tensor_row(const struct tensor *tensor, const unsigned char *data, size_t row,
-                float *out);
+void tensor_row(const struct tensor *tensor, size_t row, float *out);
 /* Whether tensor_row can read it. */
 bool tensor_is_float(const struct tensor *tensor);
 
 /* Both packed, of one kind, with the same bytes? Where they are the same place in a file
  * nothing is read. */
-enum bert_status tensor_equal(const struct tensor *a, const struct tensor *b, bool *equal,
-                              struct bert_error *error);
+bool tensor_equal(const struct tensor *a, const struct tensor *b);
 
 #endif

@@ -18,7 +18,7 @@ struct reader {
 };
 
 static struct reader reader_of(struct span bytes) {
-    const unsigned char *at = (const unsigned char *)bytes.data;
+    const unsigned char *at = (const unsigned char *)(bytes.data ? bytes.data : "");
     return (struct reader){at, at + bytes.size, false};
 }
 

@@ -50,7 +50,7 @@ static enum bert_status place_storages(struct torch_state *state, const struct p
             return error_set(error, BERT_MODEL, "%s: a storage's key is no text", path);
         struct torch_storage *storage = torch_state_find(state, key);
         size_t size;
-        if (!storage || storage->placed)
+        if (!storage || storage->data)
             return error_set(error, BERT_MODEL, "%s: storage %.*s belongs to no tensor", path,
                              (int)(key.size < 60 ? key.size : 60), key.data);
         if (mapping->size - at < 8)
@@ -64,7 +64,6 @@ static enum bert_status place_storages(struct torch_state *state, const struct p
         if (size > mapping->size - at - 8)
             return error_set(error, BERT_MODEL, "%s: truncated in storage %.*s", path,
                              (int)(key.size < 60 ? key.size : 60), key.data);
-        storage->placed = true;
         storage->data = mapping->data + at + 8;
         at += 8 + size;
     }

@@ -83,18 +83,14 @@ static enum bert_status add_tensor(const struct torch_state *state,
     memcpy(tensor.shape, from->shape, sizeof tensor.shape);
     memcpy(tensor.stride, from->stride, sizeof tensor.stride);
     int shown = (int)(name.size < 100 ? name.size : 100);
-    if (!storage || !storage->placed)
+    if (!storage || !storage->data)
         return error_set(error, BERT_MODEL, "%s: the storage of %.*s is missing", path, shown,
                          name.data);
     if (!is_inside(from, &tensor))
         return error_set(error, BERT_MODEL, "%s: %.*s reaches beyond its storage", path, shown,
                          name.data);
-    uint64_t at = (from->storage.view_begin + from->offset) * element_size(tensor.element);
-    if (storage->data)
-        tensor.data = storage->data + at;
-    tensor.store = storage->store;
-    tensor.entry = storage->entry;
-    tensor.offset = at;
+    uint64_t first = from->storage.view_begin + from->offset;
+    tensor.data = storage->data + first * element_size(tensor.element);
     return checkpoint_add(checkpoint, name, tensor, error);
 }
 

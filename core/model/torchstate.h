@@ -12,11 +12,7 @@ struct torch_storage {
     struct span key;
     enum element element;
     uint64_t count;
-    /* Where it is, once the reader has found it: in a mapping, or in a store. */
-    bool placed;
-    const unsigned char *data;
-    struct store *store;
-    uint64_t entry;
+    const unsigned char *data; /* in a mapping, once the reader has found it, else NULL */
 };
 
 struct torch_state {

@@ -152,7 +152,6 @@ static void quantise(const float *weights, const float *bias, size_t out, size_t
     tensor_pack_strides(&tensor);
     struct stack stack = {.count = 1,
                           .weights = {&tensor},
-                          .bytes = {tensor.data},
                           .in = in,
                           .out = out,
                           .bias = bias};

@@ -130,7 +130,7 @@ START_TEST(c14_element_types) {
     for (size_t i = 0; i < 3; i++) {
         float row[2] = {0};
         ck_assert(tensor_is_float(&checkpoint.tensors[i]));
-        tensor_row(&checkpoint.tensors[i], checkpoint.tensors[i].data, 0, row);
+        tensor_row(&checkpoint.tensors[i], 0, row);
         ck_assert(row[0] == want[i][0] && row[1] == want[i][1]);
     }
     checkpoint_close(&checkpoint);
