@@ -137,6 +137,10 @@ static enum bert_status not_found(struct search *search, struct bert_error *erro
     const char *tried = buffer_text(&search->tried);
     if (search->failed || tried == NULL)
         return error_memory(error);
+    if (path_exists(search->name)) /* a name is never taken from the current folder */
+        return error_set(error, BERT_MODEL,
+                         "no model named '%s'; for the one in this folder: -m ./%s",
+                         search->name, search->name);
     /* The command comes first: a long list of places may be cut. */
     return error_set(error, BERT_MODEL,
                      "no model '%s'; make it with: bert-convert SRC "

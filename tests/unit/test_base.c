@@ -514,6 +514,9 @@ START_TEST(a_missing_model_names_the_places) {
     ck_assert_ptr_nonnull(strstr(error.message, in_folder("dirs2")));
     ck_assert_ptr_nonnull(strstr(error.message, in_folder("user/bert-tools/models")));
     ck_assert_ptr_null(strstr(error.message, "relative"));
+    /* A file or folder of that name right here is pointed out, not taken. */
+    ck_assert_int_eq(path_find_model(&found, "tests", NULL, &error), BERT_MODEL);
+    ck_assert_ptr_nonnull(strstr(error.message, "-m ./tests"));
 }
 END_TEST
 
