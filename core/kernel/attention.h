@@ -3,7 +3,9 @@
  * attention.h: multi-head attention by tiles of up to 3 queries. Their scores lie side by
  * side on the stack, at most ATTENTION_KEYS at a time. A longer sequence goes by twice,
  * first for the greatest score alone, then block after block for the weights and the
- * context. Included once by each table's file, after linear_float.h, whose tiles make the
+ * context. Rows of keys and values lie a page or more apart, so where many queries come
+ * they are packed first: both, or the keys alone, or nothing where they are too many.
+ * Included once by each table's file, after linear_float.h, whose tiles make the
  * scores. */
 #ifndef KERNEL_ATTENTION_H
 #define KERNEL_ATTENTION_H
@@ -12,24 +14,26 @@
 
 #include <math.h>
 
-enum { ATTENTION_KEYS = 512 };
+enum { ATTENTION_KEYS = 512, ATTENTION_PACKED = 32768, PACK_QUERIES = 8 };
 
 struct attend { /* one tile */
     const struct attention_job *job;
     size_t queries, keys;
     const float *query, *key, *value;
+    size_t key_stride, value_stride;
     float *context;
     float maximum[TILE_ROWS];
     v16 sum[TILE_ROWS];
     _Alignas(64) float scores[TILE_ROWS][ATTENTION_KEYS]; /* then the weights */
+    _Alignas(64) float packed[ATTENTION_PACKED];          /* keys, then values */
 };
 
 /* Scores against keys first .. first + n, not scaled yet; -inf up to a multiple of 16. */
 static void attend_scores(struct attend *t, size_t first, size_t n) {
     struct block b = {.x = t->query,
                       .x_stride = t->job->query_stride,
-                      .w = t->key + first * t->job->key_stride,
-                      .w_stride = t->job->key_stride,
+                      .w = t->key + first * t->key_stride,
+                      .w_stride = t->key_stride,
                       .n = t->job->width,
                       .dots = t->scores[0],
                       .dots_stride = ATTENTION_KEYS,
@@ -69,7 +73,7 @@ static void attend_weights(struct attend *t, size_t n) {
 INLINE void attend_columns(struct attend *t, size_t first, size_t n, size_t column, int rows,
                            int vectors, size_t width) {
     v16 s[TILE_ROWS][CONTEXT_VECTORS];
-    const float *value = t->value + first * t->job->value_stride + column;
+    const float *value = t->value + first * t->value_stride + column;
     float *context = t->context + column;
     UNROLL for (int i = 0; i < rows; i++)
         UNROLL for (int c = 0; c < vectors; c++)
@@ -77,11 +81,13 @@ INLINE void attend_columns(struct attend *t, size_t first, size_t n, size_t colu
                                  : v_load_upto(context + (size_t)i * t->job->context_stride +
                                                    (size_t)c * 16,
                                                width);
-    for (size_t j = 0; j < n; j++, value += t->job->value_stride)
+    for (size_t j = 0; j < n; j++, value += t->value_stride)
         UNROLL for (int c = 0; c < vectors; c++)
             UNROLL for (int p = 0; p < V_PARTS; p++) {
                 vreg v = width < 16 ? v_load_part(value + c * 16, width).r[p]
                                     : r_load(value + c * 16 + p * V_LANES);
+                if (rows > 1)
+                    v = r_keep(v);
                 UNROLL for (int i = 0; i < rows; i++)
                     s[i][c].r[p] = r_fma(r_all(t->scores[i][j]), v, s[i][c].r[p]);
             }
@@ -140,15 +146,39 @@ static void attend_tile(struct attend *t) {
     attend_finish(t);
 }
 
+static const float *pack_rows(float *packed, const float *from, size_t *stride, size_t rows,
+                              size_t width) {
+    for (size_t r = 0; r < rows; r++)
+        for (size_t d = 0; d < width; d += 16)
+            v_store_upto(packed + r * width + d,
+                         v_load_upto(from + r * *stride + d, width - d), width - d);
+    *stride = width;
+    return packed;
+}
+
+static void attend_pack(struct attend *t, size_t queries) {
+    size_t width = t->job->width, size = t->keys * width;
+    if (queries < PACK_QUERIES || size > ATTENTION_PACKED)
+        return;
+    t->key = pack_rows(t->packed, t->key, &t->key_stride, t->keys, width);
+    if (2 * size <= ATTENTION_PACKED)
+        t->value = pack_rows(t->packed + size, t->value, &t->value_stride, t->keys, width);
+}
+
 void ISA(attention)(const struct attention_job *job, size_t begin, size_t end) {
-    struct attend t = {.job = job};
+    struct attend t;
+    t.job = job;
     for (size_t unit = begin; unit < end; unit++) {
         size_t s = unit / job->heads, column = unit % job->heads * job->width;
-        size_t row = job->row_start[s], last = job->query_start[s + 1];
+        size_t row = job->row_start[s];
+        size_t first = job->query_start[s], last = job->query_start[s + 1];
         t.keys = job->row_start[s + 1] - row;
+        t.key_stride = job->key_stride;
+        t.value_stride = job->value_stride;
         t.key = job->key + row * job->key_stride + column;
         t.value = job->value + row * job->value_stride + column;
-        for (size_t r = job->query_start[s]; r < last; r += TILE_ROWS) {
+        attend_pack(&t, last - first);
+        for (size_t r = first; r < last; r += TILE_ROWS) {
             t.queries = last - r < TILE_ROWS ? last - r : TILE_ROWS;
             t.query = job->query + r * job->query_stride + column;
             t.context = job->context + r * job->context_stride + column;

@@ -10,6 +10,7 @@
  *  v_load_part, v_load_half_part, v_store_part: the first n lanes, the others zero,
  *  v_store_bytes(p, x, zero): 16 bytes, round(x) + zero limited to 0..255,
  *  v_fold(x): the folded sum; v_fold_many(s, n, out): n of them side by side,
+ *  v_greatest(x): no lane is NaN,
  *
  *  i_all i_load on 32-bit integers, i_dot(sum, x, w): each lane adds four products of u8 x
  *  and s8 w, exactly, r_compensated(sum, zero, weight_sum) = float(sum - zero · weight_sum),
@@ -67,15 +68,6 @@ INLINE void v_store_upto(float *p, v16 x, size_t n) {
         v_store(p, x);
     else
         v_store_part(p, x, n);
-}
-
-INLINE float v_greatest(v16 x) {
-    float lane[16], greatest;
-    v_store(lane, x);
-    greatest = lane[0];
-    for (int i = 1; i < 16; i++)
-        greatest = lane[i] > greatest ? lane[i] : greatest;
-    return greatest;
 }
 
 /* ---- Functions ------------------------------------------------------------------- */

@@ -103,26 +103,31 @@ INLINE void tile(const struct block *b, size_t r, size_t o, int rows, int output
     }
 TILE_COLUMN(column_fetch, TILE_OUTPUTS, FETCH)
 TILE_COLUMN(column_halves, TILE_OUTPUTS, FETCH | HALVES)
-TILE_COLUMN(column_1, 1, PLAIN_TILE)
-TILE_COLUMN(column_2, 2, PLAIN_TILE)
-#if TILE_OUTPUTS == 8
-TILE_COLUMN(column_4, 4, PLAIN_TILE)
-TILE_COLUMN(column_8, 8, PLAIN_TILE)
-#endif
+
+/* All outputs of a strip of rows. */
+#define TILE_STRIP(name, rows)                                                             \
+    static void name(const struct block *b, size_t r, size_t outputs) {                    \
+        size_t o = 0;                                                                      \
+        for (; o + TILE_OUTPUTS <= outputs; o += TILE_OUTPUTS)                             \
+            tile(b, r, o, rows, TILE_OUTPUTS, PLAIN_TILE);                                 \
+        for (; o + 2 <= outputs; o += 2)                                                   \
+            tile(b, r, o, rows, 2, PLAIN_TILE);                                            \
+        if (o < outputs)                                                                   \
+            tile(b, r, o, rows, 1, PLAIN_TILE);                                            \
+    }
+TILE_STRIP(strip_1, 1)
+TILE_STRIP(strip_2, 2)
+TILE_STRIP(strip_3, 3)
 
 /* Any number of outputs; fetches nothing. */
 static void block_plain(const struct block *b, size_t rows, size_t outputs) {
-    size_t o = 0;
-#if TILE_OUTPUTS == 8
-    for (; o + 8 <= outputs; o += 8)
-        column_8(b, rows, o);
-    for (; o + 4 <= outputs; o += 4)
-        column_4(b, rows, o);
-#endif
-    for (; o + 2 <= outputs; o += 2)
-        column_2(b, rows, o);
-    if (o < outputs)
-        column_1(b, rows, o);
+    size_t r = 0;
+    for (; r + 3 <= rows; r += 3)
+        strip_3(b, r, outputs);
+    if (rows - r == 2)
+        strip_2(b, r, outputs);
+    else if (rows - r == 1)
+        strip_1(b, r, outputs);
 }
 
 /* Eight outputs, and their share of what comes next. */

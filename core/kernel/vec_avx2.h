@@ -108,6 +108,13 @@ INLINE float v_fold(v16 x) {
     return _mm_cvtss_f32(_mm_add_ss(a, _mm_movehdup_ps(a)));
 }
 
+INLINE float v_greatest(v16 x) {
+    __m256 a = _mm256_max_ps(x.r[0], x.r[1]);
+    __m128 b = _mm_max_ps(_mm256_castps256_ps128(a), _mm256_extractf128_ps(a, 1));
+    b = _mm_max_ps(b, _mm_movehl_ps(b, b));
+    return _mm_cvtss_f32(_mm_max_ss(b, _mm_movehdup_ps(b)));
+}
+
 INLINE void v_fold_many(const v16 *s, int n, float *out) {
     if (n == 2) {
         __m128 a = fold_to_four(s[0]), b = fold_to_four(s[1]);

@@ -95,6 +95,10 @@ INLINE float v_fold(v16 x) {
     return _mm_cvtss_f32(_mm_add_ss(b, _mm_movehdup_ps(b)));
 }
 
+INLINE float v_greatest(v16 x) {
+    return _mm512_reduce_max_ps(x.r[0]);
+}
+
 /* Each step folds two vectors into one: a blend takes the half of each that stays in its
  * place, a shuffle the half that moves to it. */
 INLINE vreg fold_8(vreg a, vreg b) {

@@ -107,6 +107,10 @@ INLINE float v_fold(v16 x) {
     return vget_lane_f32(b, 0) + vget_lane_f32(b, 1);
 }
 
+INLINE float v_greatest(v16 x) {
+    return vmaxvq_f32(vmaxq_f32(vmaxq_f32(x.r[0], x.r[1]), vmaxq_f32(x.r[2], x.r[3])));
+}
+
 INLINE void v_fold_many(const v16 *s, int n, float *out) {
     if (n == 2) {
         vreg a = fold_to_four(s[0]), b = fold_to_four(s[1]);
