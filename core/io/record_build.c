@@ -76,9 +76,10 @@ static void build_csv(struct record_builder *builder, struct record *record,
         cell->raw =
             (struct span){record->raw.data + from->start, from->end - from->start};
         cell->value = cell->raw;
+        size_t size = from->value_end - from->value;
         if (!from->plain)
-            cell->value = add_bytes(record, (struct span){csv->values.data + from->value,
-                                                          from->value_end - from->value});
+            cell->value = add_bytes(
+                record, (struct span){size ? csv->values.data + from->value : "", size});
     }
     struct cell *last = state != ROW_OK || csv->count == 0 ? add_cell(record) : NULL;
     if (state == ROW_OK || !last)

@@ -79,9 +79,9 @@ static enum bert_status take_selected(struct sheet *sheet, struct records *recor
     for (size_t i = 0; !status && i < csv.count; i++) {
         const struct csv_cell *cell = &csv.cells[i];
         struct span name = {list.data + cell->start, cell->end - cell->start};
+        size_t size = cell->value_end - cell->value;
         if (!cell->plain)
-            name = (struct span){csv.values.data + cell->value,
-                                 cell->value_end - cell->value};
+            name = (struct span){size ? csv.values.data + cell->value : "", size};
         sheet->names[i] = keep(sheet, name);
         sheet->count = i + 1;
         status = records_column(records, sheet->names[i], &sheet->cells[i], error);
