@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * attention.h: multi-head attention by tiles of up to 3 queries. Their scores lie side by
+ * attention.h: multi-head attention by tiles of up to ATTENTION_QUERIES. Their scores lie side by
  * side on the stack, at most ATTENTION_KEYS at a time. A longer sequence goes by twice,
  * first for the greatest score alone, then block after block for the weights and the
  * context. Rows of keys and values lie a page or more apart, so where many queries come
@@ -14,7 +14,7 @@
 
 #include <math.h>
 
-enum { ATTENTION_KEYS = 512, ATTENTION_PACKED = 32768, PACK_QUERIES = 8 };
+enum { ATTENTION_KEYS = 512, ATTENTION_PACKED = 65536, PACK_QUERIES = 8 };
 
 struct attend { /* one tile */
     const struct attention_job *job;
@@ -22,9 +22,9 @@ struct attend { /* one tile */
     const float *query, *key, *value;
     size_t key_stride, value_stride;
     float *context;
-    float maximum[TILE_ROWS];
-    v16 sum[TILE_ROWS];
-    _Alignas(64) float scores[TILE_ROWS][ATTENTION_KEYS]; /* then the weights */
+    float maximum[ATTENTION_QUERIES];
+    v16 sum[ATTENTION_QUERIES];
+    _Alignas(64) float scores[ATTENTION_QUERIES][ATTENTION_KEYS]; /* then the weights */
     _Alignas(64) float packed[ATTENTION_PACKED];          /* keys, then values */
 };
 
@@ -69,12 +69,13 @@ static void attend_weights(struct attend *t, size_t n) {
         }
 }
 
-/* Adds weight · value of n keys to some columns of the context; width: of the last vector. */
-INLINE void attend_columns(struct attend *t, size_t first, size_t n, size_t column, int rows,
-                           int vectors, size_t width) {
-    v16 s[TILE_ROWS][CONTEXT_VECTORS];
+/* Adds weight · value of n keys to some columns of the context of rows queries from q on;
+ * width: of the last vector. */
+INLINE void attend_columns(struct attend *t, size_t first, size_t n, size_t q, size_t column,
+                           int rows, int vectors, size_t width) {
+    v16 s[ATTENTION_QUERIES][CONTEXT_VECTORS];
     const float *value = t->value + first * t->value_stride + column;
-    float *context = t->context + column;
+    float *context = t->context + q * t->job->context_stride + column;
     UNROLL for (int i = 0; i < rows; i++)
         UNROLL for (int c = 0; c < vectors; c++)
             s[i][c] = first == 0 ? v_all(0)
@@ -89,7 +90,7 @@ INLINE void attend_columns(struct attend *t, size_t first, size_t n, size_t colu
                 if (rows > 1)
                     v = r_keep(v);
                 UNROLL for (int i = 0; i < rows; i++)
-                    s[i][c].r[p] = r_fma(r_all(t->scores[i][j]), v, s[i][c].r[p]);
+                    s[i][c].r[p] = r_fma(r_all(t->scores[q + (size_t)i][j]), v, s[i][c].r[p]);
             }
     UNROLL for (int i = 0; i < rows; i++)
         UNROLL for (int c = 0; c < vectors; c++)
@@ -97,23 +98,24 @@ INLINE void attend_columns(struct attend *t, size_t first, size_t n, size_t colu
                          s[i][c], width);
 }
 
-INLINE void attend_context(struct attend *t, size_t first, size_t n, int rows) {
+INLINE void attend_queries(struct attend *t, size_t first, size_t n, size_t q, int rows) {
     size_t column = 0, width = t->job->width;
     for (; column + 16 * CONTEXT_VECTORS <= width; column += 16 * CONTEXT_VECTORS)
-        attend_columns(t, first, n, column, rows, CONTEXT_VECTORS, 16);
+        attend_columns(t, first, n, q, column, rows, CONTEXT_VECTORS, 16);
     for (; column + 16 <= width; column += 16)
-        attend_columns(t, first, n, column, rows, 1, 16);
+        attend_columns(t, first, n, q, column, rows, 1, 16);
     if (column < width)
-        attend_columns(t, first, n, column, rows, 1, width - column);
+        attend_columns(t, first, n, q, column, rows, 1, width - column);
 }
 
-static void attend_block(struct attend *t, size_t first, size_t n) {
-    if (t->queries == 3)
-        attend_context(t, first, n, 3);
-    else if (t->queries == 2)
-        attend_context(t, first, n, 2);
-    else
-        attend_context(t, first, n, 1);
+static void attend_context(struct attend *t, size_t first, size_t n) {
+    size_t q = 0;
+    for (; q + ATTENTION_QUERIES <= t->queries; q += ATTENTION_QUERIES)
+        attend_queries(t, first, n, q, ATTENTION_QUERIES);
+    for (; q + 2 <= t->queries; q += 2)
+        attend_queries(t, first, n, q, 2);
+    if (q < t->queries)
+        attend_queries(t, first, n, q, 1);
 }
 
 static void attend_finish(struct attend *t) {
@@ -141,7 +143,7 @@ static void attend_tile(struct attend *t) {
             if (!last)
                 continue;
             attend_weights(t, n);
-            attend_block(t, first, n);
+            attend_context(t, first, n);
         }
     attend_finish(t);
 }
@@ -178,8 +180,8 @@ void ISA(attention)(const struct attention_job *job, size_t begin, size_t end) {
         t.key = job->key + row * job->key_stride + column;
         t.value = job->value + row * job->value_stride + column;
         attend_pack(&t, last - first);
-        for (size_t r = first; r < last; r += TILE_ROWS) {
-            t.queries = last - r < TILE_ROWS ? last - r : TILE_ROWS;
+        for (size_t r = first; r < last; r += ATTENTION_QUERIES) {
+            t.queries = last - r < ATTENTION_QUERIES ? last - r : ATTENTION_QUERIES;
             t.query = job->query + r * job->query_stride + column;
             t.context = job->context + r * job->context_stride + column;
             attend_tile(&t);

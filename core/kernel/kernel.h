@@ -14,7 +14,7 @@
  *
  * Rows are row-major; *_stride counts elements. Work is split over the index range given by
  * begin and end, and no result depends on the split or on the number of rows. Nothing
- * allocates; a kernel's scratch is on its stack, at most 256 KB. */
+ * allocates; a kernel's scratch is on its stack, at most 320 KB. */
 #ifndef KERNEL_KERNEL_H
 #define KERNEL_KERNEL_H
 

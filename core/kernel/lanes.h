@@ -15,7 +15,8 @@
  *  i_all i_load on 32-bit integers, i_dot(sum, x, w): each lane adds four products of u8 x
  *  and s8 w, exactly, r_compensated(sum, zero, weight_sum) = float(sum - zero · weight_sum),
  *
- * and the shapes of its tiles: TILE_OUTPUTS, CONTEXT_VECTORS, INT8_ROWS, INT8_PANELS. */
+ * and the shapes of its tiles: TILE_OUTPUTS, CONTEXT_VECTORS, ATTENTION_QUERIES, INT8_ROWS,
+ * INT8_PANELS. */
 #ifndef KERNEL_LANES_H
 #define KERNEL_LANES_H
 

@@ -8,7 +8,7 @@
 
 #define INLINE static inline __attribute__((always_inline))
 #define TILE_OUTPUTS 8
-enum { V_PARTS = 1, V_LANES = 16, CONTEXT_VECTORS = 4 };
+enum { V_PARTS = 1, V_LANES = 16, CONTEXT_VECTORS = 4, ATTENTION_QUERIES = 6 };
 typedef __m512 vreg;
 
 INLINE vreg r_all(float x) {
