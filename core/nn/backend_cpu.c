@@ -8,9 +8,11 @@
 #include "nn/encoder.h"
 #include "nn/head.h"
 
-/* Rows of a batch for throughput: enough that a weight read from memory is used often,
- * few enough that the activations of a layer stay in a core's second-level cache. */
-enum { GOOD_ROWS = 256, GOOD_ROWS_A_THREAD = 128 };
+/* Rows of a batch for throughput: enough that what is read once a batch (the vocabulary
+ * above all) is shared by many. Rows that are fed forward together are fewer: their wide
+ * activations fill half of a core's second-level cache. */
+enum { GOOD_ROWS = 256, GOOD_ROWS_A_THREAD = 128, GOOD_ROWS_MOST = 1024 };
+enum { FEED_ROWS_A_THREAD = 64 };
 
 struct cpu_handle {
     const struct weights *weights;
@@ -58,6 +60,11 @@ static void cpu_worker_free(void *arg) {
     free(worker);
 }
 
+static size_t good_rows(int threads) {
+    size_t rows = GOOD_ROWS_A_THREAD * (size_t)threads;
+    return rows < GOOD_ROWS ? GOOD_ROWS : rows > GOOD_ROWS_MOST ? GOOD_ROWS_MOST : rows;
+}
+
 static enum bert_status cpu_worker_new(void **result, void *handle, int threads,
                                        struct bert_error *error) {
     const struct cpu_handle *cpu = handle;
@@ -68,14 +75,13 @@ static enum bert_status cpu_worker_new(void **result, void *handle, int threads,
         threads = cpu_usable_cores();
     worker->pass.table = cpu->table;
     worker->pass.weights = cpu->weights;
-    worker->good_rows = GOOD_ROWS_A_THREAD * (size_t)threads;
-    if (worker->good_rows < GOOD_ROWS)
-        worker->good_rows = GOOD_ROWS;
+    worker->good_rows = good_rows(threads);
     size_t rows = (size_t)cpu->weights->config.positions;
+    size_t feed = FEED_ROWS_A_THREAD * (size_t)threads;
     if (rows < worker->good_rows)
         rows = worker->good_rows;
-    enum bert_status status =
-        workspace_init(&worker->pass.workspace, cpu->weights, rows, error);
+    enum bert_status status = workspace_init(&worker->pass.workspace, cpu->weights, rows,
+                                             feed < rows ? feed : rows, error);
     if (status == BERT_OK && threads > 1)
         status = pool_new(&worker->pass.pool, threads, error);
     if (status != BERT_OK)

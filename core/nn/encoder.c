@@ -44,14 +44,15 @@ static void quantize_for(struct pass *p, const struct linear *linear, size_t row
         pass_quantize(p, &job);
 }
 
-/* Adds linear(x) onto the residual stream. */
-static void add_linear(struct pass *p, const struct linear *linear, size_t rows,
-                       const float *x, size_t x_stride, struct quantized q) {
+/* Adds linear(x) onto the residual stream, from row first on. */
+static void add_linear(struct pass *p, const struct linear *linear, size_t first,
+                       size_t rows, const float *x, size_t x_stride, struct quantized q) {
     struct workspace *w = &p->workspace;
+    float *stream = w->hidden + first * w->hidden_stride;
     quantize_for(p, linear, rows, x, x_stride, q);
     struct linear_job job =
-        linear_of(linear, rows, x, x_stride, q, w->hidden, w->hidden_stride);
-    job.residual = w->hidden;
+        linear_of(linear, rows, x, x_stride, q, stream, w->hidden_stride);
+    job.residual = stream;
     job.residual_stride = w->hidden_stride;
     pass_linear(p, &job, 0, linear->out);
 }
@@ -150,13 +151,26 @@ static void attend(struct pass *p, const struct batch *batch, const size_t *quer
     pass_attention(p, &job);
 }
 
+static struct quantized quantized_from(struct quantized q, size_t row) {
+    if (q.data != NULL)
+        q = (struct quantized){q.data + row * q.stride, q.stride, q.scale + row,
+                               q.zero + row};
+    return q;
+}
+
+/* Some rows at a time, so that the wide activations stay in the cache from one layer to
+ * the next. */
 static void feed_forward(struct pass *p, const struct layer *layer, size_t rows) {
     struct workspace *w = &p->workspace;
-    struct linear_job job = linear_of(&layer->up, rows, w->hidden, w->hidden_stride,
-                                      w->narrow, w->up, w->up_stride);
-    job.activation = p->weights->config.activation;
-    pass_linear(p, &job, 0, layer->up.out);
-    add_linear(p, &layer->down, rows, w->up, w->up_stride, w->broad);
+    for (size_t first = 0; first < rows; first += w->feed_rows) {
+        size_t n = rows - first < w->feed_rows ? rows - first : w->feed_rows;
+        struct linear_job job = linear_of(
+            &layer->up, n, w->hidden + first * w->hidden_stride, w->hidden_stride,
+            quantized_from(w->narrow, first), w->up, w->up_stride);
+        job.activation = p->weights->config.activation;
+        pass_linear(p, &job, 0, layer->up.out);
+        add_linear(p, &layer->down, first, n, w->up, w->up_stride, w->broad);
+    }
 }
 
 void encoder_run(struct pass *pass, const struct batch *batch,
@@ -177,7 +191,7 @@ void encoder_run(struct pass *pass, const struct batch *batch,
             rows = count;
         }
         attend(pass, batch, query_start);
-        add_linear(pass, &layer->attention_output, rows, w->context, w->hidden_stride,
+        add_linear(pass, &layer->attention_output, 0, rows, w->context, w->hidden_stride,
                    w->narrow);
         normalize(pass, &layer->attention_norm, rows, &layer->up);
         feed_forward(pass, layer, rows);

@@ -41,9 +41,9 @@ static void place(struct workspace *w, struct walk *walk, const struct model_con
     w->logit_stride = padded((size_t)c->vocabulary, sizeof(float));
     w->hidden = zone(walk, w->rows, w->hidden_stride * sizeof(float));
 
-    size_t wide = w->qkv_stride + w->hidden_stride;
-    w->qkv =
-        zone(walk, w->rows, (wide > w->up_stride ? wide : w->up_stride) * sizeof(float));
+    size_t qkv = w->rows * (w->qkv_stride + w->hidden_stride);
+    size_t feed = w->feed_rows * w->up_stride;
+    w->qkv = zone(walk, qkv > feed ? qkv : feed, sizeof(float));
     w->context = walk->memory == NULL ? NULL : w->qkv + w->rows * w->qkv_stride;
     w->up = w->qkv;
 
@@ -52,31 +52,28 @@ static void place(struct workspace *w, struct walk *walk, const struct model_con
     w->logits = zone(walk, LOGIT_ROWS, w->logit_stride * sizeof(float));
 }
 
-static void place_quantized(struct workspace *w, struct walk *walk,
-                            const struct model_config *c) {
-    w->narrow.stride = padded((size_t)c->hidden, 1);
-    w->broad.stride = padded((size_t)c->intermediate, 1);
-    size_t stride =
-        w->broad.stride > w->narrow.stride ? w->broad.stride : w->narrow.stride;
-    w->broad.data = zone(walk, w->rows, stride);
-    w->broad.scale = zone(walk, w->rows, sizeof *w->broad.scale);
-    w->broad.zero = zone(walk, w->rows, sizeof *w->broad.zero);
-    w->narrow.data = w->broad.data;
-    w->narrow.scale = w->broad.scale;
-    w->narrow.zero = w->broad.zero;
+static void place_quantized(struct quantized *q, struct walk *walk, size_t rows,
+                            size_t width) {
+    q->stride = padded(width, 1);
+    q->data = zone(walk, rows, q->stride);
+    q->scale = zone(walk, rows, sizeof *q->scale);
+    q->zero = zone(walk, rows, sizeof *q->zero);
 }
 
 static void walk_zones(struct workspace *w, struct walk *walk,
                        const struct weights *weights) {
-    place(w, walk, &weights->config);
-    if (weights->precision == BERT_INT8)
-        place_quantized(w, walk, &weights->config);
+    const struct model_config *config = &weights->config;
+    place(w, walk, config);
+    if (weights->precision == BERT_INT8) {
+        place_quantized(&w->narrow, walk, w->rows, (size_t)config->hidden);
+        place_quantized(&w->broad, walk, w->feed_rows, (size_t)config->intermediate);
+    }
 }
 
 enum bert_status workspace_init(struct workspace *workspace,
                                 const struct weights *weights, size_t rows,
-                                struct bert_error *error) {
-    *workspace = (struct workspace){.rows = rows};
+                                size_t feed_rows, struct bert_error *error) {
+    *workspace = (struct workspace){.rows = rows, .feed_rows = feed_rows};
     struct walk sum = {0};
     walk_zones(workspace, &sum, weights);
     if (sum.overflow)

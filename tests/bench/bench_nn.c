@@ -189,7 +189,8 @@ static double linear(const char *precision, int threads, size_t tokens) {
     struct open_model *m = model_for(precision);
     struct pass pass = {.table = kernel_select(table_name), .weights = m->weights};
     struct bert_error error;
-    if (workspace_init(&pass.workspace, m->weights, MOST_TOKENS, &error) != BERT_OK ||
+    if (workspace_init(&pass.workspace, m->weights, MOST_TOKENS, MOST_TOKENS, &error) !=
+            BERT_OK ||
         (threads > 1 && pool_new(&pass.pool, threads, &error) != BERT_OK))
         fail(error.message);
     struct workspace *w = &pass.workspace;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * serve_load: loads bert-serve over loopback and prints requests a second and the times of
- * answers. CLIENTS connections ask one question after the other, no two alike, about 16
- * tokens each; one thread, so that it takes as little as possible of the machine measured.
+ * serve_load: loads bert-serve over loopback and prints requests a second and the times
+ * of answers. CLIENTS connections ask one question after the other, no two alike, about
+ * 16 tokens each; one thread, so that it takes as little as possible of the machine
+ * measured.
  *
  *     serve_load PORT [CLIENTS [SECONDS [PATH]]] */
 #include <arpa/inet.h>
@@ -34,16 +35,18 @@ static double now(void) {
 
 /* Four characters that every vocabulary has count in base 100. */
 static size_t write_text(char *out, size_t room, const char *path, unsigned number) {
-    static const char signs[] =
-        "的一是了我不人在他有这个上们来到时大地为子中你说生国年着就那和要她出也得里后自以会家"
-        "可下而过天去能对小多然于心学么之都好看起发当没成只如事把还用第样道想作种开美总从无情己"
-        "面最女但现前些所同日手又行意";
+    static const char signs[] = "的一是了我不人在他有这个上们来到时大地为子中你说生国年着"
+                                "就那和要她出也得里后自以会家"
+                                "可下而过天去能对小多然于心学么之都好看起发当没成只如事把"
+                                "还用第样道想作种开美总从无情己"
+                                "面最女但现前些所同日手又行意";
     char count[16] = "";
     for (int i = 0; i < 4; i++, number /= 100)
         memcpy(count + 3 * i, signs + 3 * (number % 100), 3);
     const char *key = path[0] == '/' && path[1] == '\0' ? "inputs" : "text";
     char body[300];
-    int size = snprintf(body, sizeof body, "{\"%s\":\"%s今天的天[MASK]真不错\"}", key, count);
+    int size =
+        snprintf(body, sizeof body, "{\"%s\":\"%s今天的天[MASK]真不错\"}", key, count);
     int all = snprintf(out, room,
                        "POST %s HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
                        "Content-Length: %d\r\n\r\n%s",
@@ -73,7 +76,8 @@ static int is_whole(struct client *client) {
 }
 
 static int connect_to(int port) {
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port),
+    struct sockaddr_in address = {.sin_family = AF_INET,
+                                  .sin_port = htons((uint16_t)port),
                                   .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     int link = socket(AF_INET, SOCK_STREAM, 0);
     if (link < 0 || connect(link, (struct sockaddr *)&address, sizeof address) != 0) {
@@ -136,8 +140,8 @@ int main(int argc, char **argv) {
     qsort(times, answered, sizeof *times, by_value);
     printf("%d clients, %.1f s: %zu answers, %.0f a second, p50 %.2f ms, p95 %.2f ms, "
            "p99 %.2f ms, failed %zu\n",
-           count, took, answered, (double)answered / took, 1e3 * (double)times[answered / 2],
-           1e3 * (double)times[answered * 95 / 100], 1e3 * (double)times[answered * 99 / 100],
-           failed);
+           count, took, answered, (double)answered / took,
+           1e3 * (double)times[answered / 2], 1e3 * (double)times[answered * 95 / 100],
+           1e3 * (double)times[answered * 99 / 100], failed);
     return failed != 0;
 }

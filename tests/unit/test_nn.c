@@ -65,6 +65,7 @@ struct text {
 };
 
 static struct text texts[TEXTS];
+static struct json *documents[TEXTS]; /* texts point into them */
 static size_t text_count;
 
 static int64_t whole(const struct json *value) {
@@ -106,7 +107,6 @@ static void read_text(struct text *text, const struct json *line) {
         read_mask(text, i, json_item(masks, i));
 }
 
-/* The documents stay: texts point into them. */
 static void read_texts(void) {
     FILE *file = fopen(TINY "expected.jsonl", "r");
     ck_assert_ptr_nonnull(file);
@@ -114,16 +114,21 @@ static void read_texts(void) {
     size_t capacity = 0;
     ssize_t length;
     while ((length = getline(&line, &capacity, file)) > 0) {
-        struct json *document;
-        struct bert_error error;
-        ck_assert_msg(json_parse(&document, line, (size_t)length, 0, &error) == BERT_OK,
-                      "%s", error.message);
         ck_assert_uint_lt(text_count, TEXTS);
-        read_text(&texts[text_count++], document);
+        struct json **document = &documents[text_count];
+        struct bert_error error;
+        ck_assert_msg(json_parse(document, line, (size_t)length, 0, &error) == BERT_OK,
+                      "%s", error.message);
+        read_text(&texts[text_count++], *document);
     }
     free(line);
     fclose(file);
     ck_assert_uint_ge(text_count, 50);
+}
+
+static void free_texts(void) {
+    for (size_t i = 0; i < text_count; i++)
+        json_free(documents[i]);
 }
 
 /* ---- A model, a table and a worker ------------------------------------------------- */
@@ -432,7 +437,7 @@ int main(void) {
     Suite *suite = suite_create("nn");
     TCase *tests = tcase_create("nn");
     tcase_set_timeout(tests, 300);
-    tcase_add_unchecked_fixture(tests, read_texts, NULL);
+    tcase_add_unchecked_fixture(tests, read_texts, free_texts);
     tcase_add_loop_test(tests, test_golden_answers, 0, 5);
     tcase_add_loop_test(tests, test_bits_do_not_depend_on_the_company, 0, 3);
     tcase_add_loop_test(tests, test_lower_precisions_are_near, 0, 3);
