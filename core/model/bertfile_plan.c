@@ -172,7 +172,10 @@ static bool add_all(struct bertfile_plan *plan) {
            add_part(plan, -1, PART_TRANSFORM_NORM_WEIGHT) &&
            add_part(plan, -1, PART_TRANSFORM_NORM_BIAS) &&
            (config->tied || add_part(plan, -1, PART_DECODER_WEIGHT)) &&
-           add_part(plan, -1, PART_HEAD_BIAS);
+           add_part(plan, -1, PART_HEAD_BIAS) &&
+           /* transformers ties the two biases only where it ties the weights */
+           (config->tied || !plan->input.hugging_face ||
+            add_part(plan, -1, PART_DECODER_BIAS));
 }
 
 /* ---- The header ---- */
