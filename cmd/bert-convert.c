@@ -44,11 +44,12 @@ static const struct cli_program program = {
     .operands = "SRC | --inspect FILE... | --verify FILE... | --compare A B",
     .examples = {"bert-convert bert-base-chinese -o base.bert",
                  "bert-convert --compare bert-base-chinese base.bert < sentences.txt"},
-    .notes = "SRC is a Hugging Face folder or a file in it (safetensors, shards, PyTorch's\n"
-             "pytorch_model.bin), a TensorFlow checkpoint's prefix, or a model.bert of f32\n"
-             "or f16. Without --precision a model.bert gets int8 weights, and a folder the\n"
-             "types of its source. Nothing in SRC is ever executed.\n"
-             "Exit status: 0 done, 2 usage, 3 SRC is no usable model, 4 I/O, 5 memory."};
+    .notes =
+        "SRC is a Hugging Face folder or a file in it (safetensors, shards, PyTorch's\n"
+        "pytorch_model.bin), a TensorFlow checkpoint's prefix, or a model.bert of f32\n"
+        "or f16. Without --precision a model.bert gets int8 weights, and a folder the\n"
+        "types of its source. Nothing in SRC is ever executed.\n"
+        "Exit status: 0 done, 2 usage, 3 SRC is no usable model, 4 I/O, 5 memory."};
 
 /* ---- Converting ---- */
 
@@ -93,15 +94,16 @@ static void print_facts(const char *what, const char *path, const char *kind,
                         const struct convert_file_facts *facts) {
     struct bert_error name; /* escapes what a terminal should not see */
     error_set(&name, BERT_OK, "%s", path);
-    printf("%s: %s (%s), %zu tensors, %llu parameters, %llu bytes\n        sha256 %s\n", what,
-           name.message, kind, facts->tensors, (unsigned long long)facts->parameters,
-           (unsigned long long)facts->bytes, facts->sha256);
+    printf("%s: %s (%s), %zu tensors, %llu parameters, %llu bytes\n        sha256 %s\n",
+           what, name.message, kind, facts->tensors,
+           (unsigned long long)facts->parameters, (unsigned long long)facts->bytes,
+           facts->sha256);
 }
 
 static void self_test(struct cli *cli, const struct common_options *common,
                       const char *path) {
-    const struct bert_open_options options = {.model = path, .no_mmap = common->no_mmap,
-                                              .cpu = common->cpu};
+    const struct bert_open_options options = {
+        .model = path, .no_mmap = common->no_mmap, .cpu = common->cpu};
     struct bert_error error;
     struct bert_model *model;
     struct convert_answer answer;
@@ -118,7 +120,9 @@ static void self_test(struct cli *cli, const struct common_options *common,
         printf("answer: %s -> %s (%.3g %%)\n", answer.text, answer.word,
                100 * answer.probability);
     if (status == BERT_OK && answer.probability < CONVERT_SUSPICIOUS)
-        cli_note(cli, "the best answer has less than 1 %%: its masked-LM head looks untrained");
+        cli_note(
+            cli,
+            "the best answer has less than 1 %%: its masked-LM head looks untrained");
     bert_close(model);
 }
 
@@ -132,15 +136,15 @@ static char *explicit_path(const char *path) {
 static void convert(struct cli *cli, const struct args *args,
                     const struct common_options *common) {
     struct bar bar = {.cli = cli, .wanted = !cli->quiet && isatty(STDERR_FILENO)};
-    const struct convert_options options = {
-        .precision = (enum bert_precision)common->precision,
-        .hugging_face = args->to == TO_SAFETENSORS,
-        .no_mmap = common->no_mmap,
-        .jobs = common->jobs,
-        .license = args->license,
-        .note = pass_note,
-        .progress = draw,
-        .arg = &bar};
+    const struct convert_options options = {.precision =
+                                                (enum bert_precision)common->precision,
+                                            .hugging_face = args->to == TO_SAFETENSORS,
+                                            .no_mmap = common->no_mmap,
+                                            .jobs = common->jobs,
+                                            .license = args->license,
+                                            .note = pass_note,
+                                            .progress = draw,
+                                            .arg = &bar};
     struct convert_report report;
     struct bert_error error;
     const char *source = cli->operands[0];
@@ -204,13 +208,15 @@ static struct bert_session *open_one(struct cli *cli, const struct common_option
 static void print_difference(const struct convert_difference *sum) {
     double masks = sum->masks ? (double)sum->masks : 1;
     double compared = sum->compared ? (double)sum->compared : 1;
-    printf("texts\t%zu\nfailed\t%zu\nmasks\t%zu\nsame_first\t%.6g\nsame_first_five\t%.6g\n"
-           "mean_difference\t%.6g\nlargest_difference\t%.6g\n",
-           sum->texts, sum->failed, sum->masks, (double)sum->same_first / masks,
-           (double)sum->same_five / masks, sum->sum / compared, sum->largest);
+    printf(
+        "texts\t%zu\nfailed\t%zu\nmasks\t%zu\nsame_first\t%.6g\nsame_first_five\t%.6g\n"
+        "mean_difference\t%.6g\nlargest_difference\t%.6g\n",
+        sum->texts, sum->failed, sum->masks, (double)sum->same_first / masks,
+        (double)sum->same_five / masks, sum->sum / compared, sum->largest);
 }
 
-static void compare_lines(struct cli *cli, struct bert_session *a, struct bert_session *b) {
+static void compare_lines(struct cli *cli, struct bert_session *a,
+                          struct bert_session *b) {
     struct convert_difference sum = {0};
     char *line = NULL;
     size_t room = 0, number = 0;
@@ -238,7 +244,8 @@ static void compare_lines(struct cli *cli, struct bert_session *a, struct bert_s
 static void compare(struct cli *cli, const struct common_options *common) {
     struct bert_model *models[2] = {NULL, NULL};
     struct bert_session *a = open_one(cli, common, cli->operands[0], &models[0]);
-    struct bert_session *b = a ? open_one(cli, common, cli->operands[1], &models[1]) : NULL;
+    struct bert_session *b =
+        a ? open_one(cli, common, cli->operands[1], &models[1]) : NULL;
     if (b)
         compare_lines(cli, a, b);
     bert_session_free(a);
@@ -256,8 +263,9 @@ static void run(struct cli *cli, const struct args *args,
     if (args->inspect + args->verify + args->compare > 1)
         cli_usage(cli, "--inspect, --verify and --compare exclude each other");
     else if (args->to != TO_AUTO && (args->inspect ? !text : looks || text))
-        cli_usage(cli, "--to=bert and --to=safetensors convert; --to=tsv and --to=json go with "
-                       "--inspect");
+        cli_usage(
+            cli, "--to=bert and --to=safetensors convert; --to=tsv and --to=json go with "
+                 "--inspect");
     else if (looks && common->output)
         cli_usage(cli, "-o names the file to convert into; this prints");
     else if (args->compare && cli->operand_count != 2)

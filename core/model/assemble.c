@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * assemble.c: a mapped f32 file costs no memory but its fused query-key-value matrices. */
+ * assemble.c: a mapped f32 file costs no memory but its fused query-key-value matrices.
+ */
 #include "model/assemble.h"
 
 enum { ALIGNMENT = 64 };
@@ -12,7 +13,8 @@ struct kept {
 void *keeper_alloc(struct keeper *keeper, size_t size) {
     size_t total;
     void *memory = NULL;
-    if (!size_add(size, ALIGNMENT, &total) || posix_memalign(&memory, ALIGNMENT, total) != 0)
+    if (!size_add(size, ALIGNMENT, &total) ||
+        posix_memalign(&memory, ALIGNMENT, total) != 0)
         return NULL;
     struct kept *kept = memory;
     kept->next = keeper->first;
@@ -105,7 +107,8 @@ static const float *vector(struct assembly *assembly, int layer, enum part part)
 
 static struct table table(struct assembly *assembly, enum part part) {
     const struct tensor *tensor = parts_get(assembly->parts, -1, part);
-    return (struct table){assembly->precision, tensor_rows(tensor), tensor_columns(tensor),
+    return (struct table){assembly->precision, tensor_rows(tensor),
+                          tensor_columns(tensor),
                           join(assembly, &tensor, 1, element_of(assembly->precision))};
 }
 
@@ -159,7 +162,8 @@ enum bert_status assemble(struct weights *weights, struct keeper *keeper,
     struct assembly assembly = {weights, keeper, parts, precision, error, BERT_OK};
     const struct model_config *model = &parts->config.model;
     *weights = (struct weights){.config = *model, .precision = precision};
-    weights->layers = keeper_alloc(keeper, (size_t)model->layers * sizeof *weights->layers);
+    weights->layers =
+        keeper_alloc(keeper, (size_t)model->layers * sizeof *weights->layers);
     if (!weights->layers)
         return error_memory(error);
     weights->word = table(&assembly, PART_WORD);

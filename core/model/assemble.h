@@ -8,7 +8,7 @@
 #include "model/parts.h"
 #include "model/weights.h"
 
-struct kept; /* one block */
+struct kept;    /* one block */
 struct keeper { /* memory that lives as long as the weights; zero-initialised is empty */
     struct kept *first;
 };

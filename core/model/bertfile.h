@@ -53,7 +53,8 @@ struct bertfile_plan {
 };
 
 /* Lays the file out. The input must outlive the plan. */
-enum bert_status bertfile_plan(struct bertfile_plan *plan, const struct bertfile_input *input,
+enum bert_status bertfile_plan(struct bertfile_plan *plan,
+                               const struct bertfile_input *input,
                                struct bert_error *error);
 void bertfile_plan_release(struct bertfile_plan *plan);
 
@@ -67,7 +68,8 @@ enum bert_status bertfile_write_tensors(struct bertfile_plan *plan,
                                         bertfile_progress *progress, void *progress_arg,
                                         struct bert_error *error);
 /* source_sha256: 64 hexadecimal digits, or NULL. */
-enum bert_status bertfile_write_header(struct bertfile_plan *plan, const char *source_sha256,
+enum bert_status bertfile_write_header(struct bertfile_plan *plan,
+                                       const char *source_sha256,
                                        const struct bertfile_output *output,
                                        struct bert_error *error);
 
@@ -78,7 +80,8 @@ struct bertfile {
     struct tokenizer_settings tokenizer;
     struct span vocabulary; /* in the bytes */
     enum bert_precision precision;
-    char *source, *source_sha256, *license; /* malloc'ed; empty where the file is silent */
+    char *source, *source_sha256,
+        *license; /* malloc'ed; empty where the file is silent */
     char weights_checksum[9];
     uint64_t identity;
     struct checkpoint checkpoint; /* the tensors */

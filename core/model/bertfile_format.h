@@ -13,7 +13,8 @@
 
 enum {
     BERTFILE_ALIGNMENT = 64,
-    BERTFILE_DIGITS = 8 + sizeof BERTFILE_PREFIX - 1, /* offset of the checksum's digits */
+    BERTFILE_DIGITS =
+        8 + sizeof BERTFILE_PREFIX - 1, /* offset of the checksum's digits */
 };
 
 #endif

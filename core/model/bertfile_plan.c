@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * bertfile_plan.c: which tensors a model.bert has, and where; and its header. The plan
- * fixes every offset before the first byte is written, so that conversion needs no copy of
- * the model. */
+ * fixes every offset before the first byte is written, so that conversion needs no copy
+ * of the model. */
 #include "model/bertfile.h"
 
 #include "io/json.h"
@@ -34,7 +34,8 @@ static void end_item(struct bertfile_plan *plan, struct bertfile_item *item) {
 
 /* The format allows no holes: a gap is a tensor. */
 static bool align(struct bertfile_plan *plan) {
-    size_t gap = (BERTFILE_ALIGNMENT - plan->total % BERTFILE_ALIGNMENT) % BERTFILE_ALIGNMENT;
+    size_t gap =
+        (BERTFILE_ALIGNMENT - plan->total % BERTFILE_ALIGNMENT) % BERTFILE_ALIGNMENT;
     if (gap == 0 || plan->input.hugging_face)
         return true;
     char name[NAME_SIZE];
@@ -48,14 +49,15 @@ static bool align(struct bertfile_plan *plan) {
     return true;
 }
 
-/* Keys and values follow their queries without a gap, so that the three are one matrix. */
+/* Keys and values follow their queries without a gap, so that the three are one matrix.
+ */
 static bool continues(enum part part) {
-    return part == PART_KEY_WEIGHT || part == PART_VALUE_WEIGHT || part == PART_KEY_BIAS ||
-           part == PART_VALUE_BIAS;
+    return part == PART_KEY_WEIGHT || part == PART_VALUE_WEIGHT ||
+           part == PART_KEY_BIAS || part == PART_VALUE_BIAS;
 }
 
-static enum element part_element(const struct bertfile_plan *plan, int layer, enum part part,
-                                 bool matrix) {
+static enum element part_element(const struct bertfile_plan *plan, int layer,
+                                 enum part part, bool matrix) {
     enum element source = parts_get(plan->input.parts, layer, part)->element;
     if (plan->input.precision == BERT_PRECISION_DEFAULT)
         return source == ELEMENT_F16 || source == ELEMENT_BF16 ? source : ELEMENT_F32;
@@ -132,8 +134,9 @@ static bool add_linear(struct bertfile_plan *plan, int layer, enum part weight) 
 }
 
 static bool add_attention(struct bertfile_plan *plan, int layer) {
-    static const enum part order[] = {PART_QUERY_WEIGHT, PART_KEY_WEIGHT, PART_VALUE_WEIGHT,
-                                      PART_QUERY_BIAS,   PART_KEY_BIAS,   PART_VALUE_BIAS};
+    static const enum part order[] = {PART_QUERY_WEIGHT, PART_KEY_WEIGHT,
+                                      PART_VALUE_WEIGHT, PART_QUERY_BIAS,
+                                      PART_KEY_BIAS,     PART_VALUE_BIAS};
     if (plan->input.precision == BERT_INT8)
         return add_panels(plan, layer, PART_QUERY_WEIGHT);
     for (size_t i = 0; i < sizeof order / sizeof *order; i++)
@@ -163,8 +166,10 @@ static bool add_vocabulary(struct bertfile_plan *plan) {
 
 static bool add_all(struct bertfile_plan *plan) {
     const struct config *config = &plan->input.parts->config;
-    bool ok = (plan->input.hugging_face || add_vocabulary(plan)) && add_part(plan, -1, PART_WORD) && add_part(plan, -1, PART_POSITION) &&
-              add_part(plan, -1, PART_TYPE) && add_norm(plan, -1, PART_EMBEDDING_NORM_WEIGHT);
+    bool ok = (plan->input.hugging_face || add_vocabulary(plan)) &&
+              add_part(plan, -1, PART_WORD) && add_part(plan, -1, PART_POSITION) &&
+              add_part(plan, -1, PART_TYPE) &&
+              add_norm(plan, -1, PART_EMBEDDING_NORM_WEIGHT);
     for (int i = 0; ok && i < config->model.layers; i++)
         ok = add_layer(plan, i);
     return ok && add_part(plan, -1, PART_TRANSFORM_WEIGHT) &&
@@ -221,7 +226,8 @@ static void put_metadata(const struct bertfile_plan *plan, const char *source_sh
     buffer_release(&crcs);
 }
 
-static void put_item(const struct bertfile_item *item, uint64_t data, struct buffer *out) {
+static void put_item(const struct bertfile_item *item, uint64_t data,
+                     struct buffer *out) {
     buffer_printf(out, ", \"%s\": {\"dtype\": \"%s\", \"shape\": [", item->name,
                   element_name(item->element));
     for (int i = 0; i < item->rank; i++)
@@ -254,7 +260,8 @@ static bool format_header(const struct bertfile_plan *plan, const char *source_s
     return true;
 }
 
-enum bert_status bertfile_plan(struct bertfile_plan *plan, const struct bertfile_input *input,
+enum bert_status bertfile_plan(struct bertfile_plan *plan,
+                               const struct bertfile_input *input,
                                struct bert_error *error) {
     *plan = (struct bertfile_plan){.input = *input};
     struct buffer header = {0};
@@ -279,11 +286,13 @@ static void put_checksum(const struct bertfile_plan *plan, struct buffer *header
     const struct span *vocabulary = &plan->input.vocabulary;
     uint32_t crc = crc32c(0, header->data, header->size);
     char digits[9];
-    snprintf(digits, sizeof digits, "%08x", crc32c(crc, vocabulary->data, vocabulary->size));
+    snprintf(digits, sizeof digits, "%08x",
+             crc32c(crc, vocabulary->data, vocabulary->size));
     memcpy(header->data + BERTFILE_DIGITS, digits, 8);
 }
 
-enum bert_status bertfile_write_header(struct bertfile_plan *plan, const char *source_sha256,
+enum bert_status bertfile_write_header(struct bertfile_plan *plan,
+                                       const char *source_sha256,
                                        const struct bertfile_output *output,
                                        struct bert_error *error) {
     struct buffer header = {0};
@@ -294,7 +303,8 @@ enum bert_status bertfile_write_header(struct bertfile_plan *plan, const char *s
     }
     if (!plan->input.hugging_face)
         put_checksum(plan, &header);
-    enum bert_status status = output->write(output->arg, 0, header.data, header.size, error);
+    enum bert_status status =
+        output->write(output->arg, 0, header.data, header.size, error);
     buffer_release(&header);
     return status;
 }

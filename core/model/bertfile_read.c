@@ -19,11 +19,12 @@ const char *precision_name(enum bert_precision precision) {
 }
 
 bool bertfile_is(const void *bytes, size_t size) {
-    return size >= BERTFILE_DIGITS + 8 &&
-           memcmp((const char *)bytes + 8, BERTFILE_PREFIX, sizeof BERTFILE_PREFIX - 1) == 0;
+    return size >= BERTFILE_DIGITS + 8 && memcmp((const char *)bytes + 8, BERTFILE_PREFIX,
+                                                 sizeof BERTFILE_PREFIX - 1) == 0;
 }
 
-static enum bert_status damaged(const char *path, const char *what, struct bert_error *error) {
+static enum bert_status damaged(const char *path, const char *what,
+                                struct bert_error *error) {
     return error_set(error, BERT_MODEL, "%s: damaged: %s", path, what);
 }
 
@@ -43,8 +44,8 @@ static enum bert_status read_version(const struct json *metadata, const char *pa
         return damaged(path, "no version in it", error);
     if (version > BERTFILE_VERSION)
         return error_set(error, BERT_MODEL,
-                         "%s: format version %ld; this program reads versions up to %d", path,
-                         version, BERTFILE_VERSION);
+                         "%s: format version %ld; this program reads versions up to %d",
+                         path, version, BERTFILE_VERSION);
     return BERT_OK;
 }
 
@@ -54,8 +55,8 @@ static enum bert_status read_metadata(struct bertfile *file, const struct json *
     if (status == BERT_OK)
         status = config_parse(&file->config, fact(metadata, "config"), path, error);
     if (status == BERT_OK)
-        status = tokenizer_settings_parse(&file->tokenizer, fact(metadata, "tokenizer"), path,
-                                          error);
+        status = tokenizer_settings_parse(&file->tokenizer, fact(metadata, "tokenizer"),
+                                          path, error);
     if (status != BERT_OK)
         return status;
     for (int i = BERT_F32; i <= BERT_INT8; i++)
@@ -67,7 +68,7 @@ static enum bert_status read_metadata(struct bertfile *file, const struct json *
     file->source_sha256 = strdup(fact(metadata, "source_sha256").data);
     file->license = strdup(fact(metadata, "license").data);
     return file->source && file->source_sha256 && file->license ? BERT_OK
-                                                                 : error_memory(error);
+                                                                : error_memory(error);
 }
 
 /* The checksum of the first size bytes, with its own digits as zeros. */
@@ -94,10 +95,12 @@ static enum bert_status check_head(struct bertfile *file, const unsigned char *b
                                    const struct json *metadata, const char *path,
                                    struct bert_error *error) {
     size_t cursor = 0;
-    const struct tensor *vocabulary = named(&file->checkpoint, &cursor, BERTFILE_VOCABULARY);
+    const struct tensor *vocabulary =
+        named(&file->checkpoint, &cursor, BERTFILE_VOCABULARY);
     if (!vocabulary || vocabulary->element != ELEMENT_U8 || vocabulary->rank != 1)
         return damaged(path, "no vocabulary in it", error);
-    file->vocabulary = (struct span){(const char *)vocabulary->data, vocabulary->shape[0]};
+    file->vocabulary =
+        (struct span){(const char *)vocabulary->data, vocabulary->shape[0]};
     size_t end = (size_t)(vocabulary->data - bytes) + file->vocabulary.size;
     uint32_t crc = head_checksum(bytes, end);
     char digits[9];
@@ -126,7 +129,8 @@ enum bert_status bertfile_open(struct bertfile *file, const void *bytes, size_t 
         return status;
     const struct json *metadata = json_member(header.json, "__metadata__");
     file->checkpoint.path = arena_text(&file->checkpoint.arena, path, strlen(path));
-    status = read_version(metadata, path, error); /* first: a newer file may differ in all */
+    status =
+        read_version(metadata, path, error); /* first: a newer file may differ in all */
     if (status == BERT_OK)
         status = safetensors_add(&file->checkpoint, &header, bytes, size, path, error);
     if (status == BERT_OK)
@@ -170,14 +174,14 @@ static const void *find(struct finder *finder, const char *name, enum element el
         good = tensor->shape[i] == shape[i];
     if (good)
         return tensor->data;
-    finder->status =
-        error_set(finder->error, BERT_MODEL, "%s: damaged: tensor %s is %s",
-                  finder->checkpoint->path, name, tensor ? "not as it must be" : "missing");
+    finder->status = error_set(finder->error, BERT_MODEL, "%s: damaged: tensor %s is %s",
+                               finder->checkpoint->path, name,
+                               tensor ? "not as it must be" : "missing");
     return NULL;
 }
 
-static const void *find_vector(struct finder *finder, const char *name, enum element element,
-                               size_t count) {
+static const void *find_vector(struct finder *finder, const char *name,
+                               enum element element, size_t count) {
     uint64_t shape = count;
     return find(finder, name, element, count, &shape, 1);
 }
@@ -204,14 +208,16 @@ static struct linear find_panels(struct finder *finder, int layer, enum part wei
     struct shape shape = part_shape(finder->model, weight);
     size_t out = weight == PART_QUERY_WEIGHT ? 3 * shape.rows : shape.rows;
     size_t padded = panel_outputs(out);
-    uint64_t sizes[4] = {padded / PANEL, (shape.columns + GROUP - 1) / GROUP, PANEL, GROUP};
+    uint64_t sizes[4] = {padded / PANEL, (shape.columns + GROUP - 1) / GROUP, PANEL,
+                         GROUP};
     char name[NAME_SIZE];
     names_field(slot, "weight", name);
     return (struct linear){
         .precision = BERT_INT8,
         .in = shape.columns,
         .out = out,
-        .weight = find(finder, name, ELEMENT_I8, panel_bytes(shape.columns, out), sizes, 4),
+        .weight =
+            find(finder, name, ELEMENT_I8, panel_bytes(shape.columns, out), sizes, 4),
         .scale = find_field(finder, slot, "scale", ELEMENT_F32, padded),
         .sum = find_field(finder, slot, "sum", ELEMENT_I32, padded),
         .bias = find_field(finder, slot, "bias", ELEMENT_F32, padded),
@@ -231,7 +237,8 @@ static struct norm find_norm(struct finder *finder, int layer, enum part weight)
 
 static struct table find_table(struct finder *finder, enum part part) {
     struct shape shape = part_shape(finder->model, part);
-    return (struct table){BERT_F16, shape.rows, shape.columns, find_part(finder, -1, part)};
+    return (struct table){BERT_F16, shape.rows, shape.columns,
+                          find_part(finder, -1, part)};
 }
 
 static void find_layers(struct finder *finder, struct layer *layers) {
@@ -256,13 +263,13 @@ static void find_head(struct finder *finder, const struct config *config,
                         .weight = find_part(finder, -1, PART_TRANSFORM_WEIGHT),
                         .bias = find_part(finder, -1, PART_TRANSFORM_BIAS)};
     weights->transform_norm = find_norm(finder, -1, PART_TRANSFORM_NORM_WEIGHT);
-    weights->decoder =
-        (struct linear){.precision = BERT_F16,
-                        .in = hidden,
-                        .out = weights->word.rows,
-                        .weight = config->tied ? weights->word.data
-                                               : find_part(finder, -1, PART_DECODER_WEIGHT),
-                        .bias = find_part(finder, -1, PART_HEAD_BIAS)};
+    weights->decoder = (struct linear){
+        .precision = BERT_F16,
+        .in = hidden,
+        .out = weights->word.rows,
+        .weight = config->tied ? weights->word.data
+                               : find_part(finder, -1, PART_DECODER_WEIGHT),
+        .bias = find_part(finder, -1, PART_HEAD_BIAS)};
 }
 
 enum bert_status bertfile_weights(const struct bertfile *file, struct weights *weights,
@@ -271,15 +278,17 @@ enum bert_status bertfile_weights(const struct bertfile *file, struct weights *w
         struct parts parts;
         enum bert_status status =
             parts_check(&parts, &file->checkpoint, &file->config, NULL, NULL, error);
-        return status == BERT_OK ? assemble(weights, keeper, &parts, file->precision, error)
-                                 : status;
+        return status == BERT_OK
+                   ? assemble(weights, keeper, &parts, file->precision, error)
+                   : status;
     }
     const struct model_config *model = &file->config.model;
     if (model->vocabulary == 0 || model->positions == 0 || model->types == 0)
         return damaged(file->checkpoint.path, "its configuration lacks sizes", error);
     struct finder finder = {&file->checkpoint, model, 0, error, BERT_OK};
     *weights = (struct weights){.config = *model, .precision = BERT_INT8};
-    weights->layers = keeper_alloc(keeper, (size_t)model->layers * sizeof *weights->layers);
+    weights->layers =
+        keeper_alloc(keeper, (size_t)model->layers * sizeof *weights->layers);
     if (!weights->layers)
         return error_memory(error);
     weights->word = find_table(&finder, PART_WORD);
@@ -322,6 +331,7 @@ enum bert_status bertfile_verify(const struct bertfile *file, struct bert_error 
     char digits[9];
     snprintf(digits, sizeof digits, "%08x", all);
     if (strcmp(digits, file->weights_checksum) != 0)
-        return damaged(file->checkpoint.path, "the checksum of the weights is wrong", error);
+        return damaged(file->checkpoint.path, "the checksum of the weights is wrong",
+                       error);
     return BERT_OK;
 }

@@ -24,11 +24,11 @@ struct writer {
 };
 
 /* Writes the next part of an item. */
-static enum bert_status put(struct writer *writer, struct bertfile_item *item, uint64_t at,
-                            const void *bytes, size_t size) {
+static enum bert_status put(struct writer *writer, struct bertfile_item *item,
+                            uint64_t at, const void *bytes, size_t size) {
     item->crc = crc32c(item->crc, bytes, size);
-    enum bert_status status = writer->output->write(writer->output->arg, item->offset + at,
-                                                    bytes, size, writer->error);
+    enum bert_status status = writer->output->write(
+        writer->output->arg, item->offset + at, bytes, size, writer->error);
     writer->done += size;
     if (writer->progress)
         writer->progress(writer->progress_arg, writer->done,
@@ -36,8 +36,8 @@ static enum bert_status put(struct writer *writer, struct bertfile_item *item, u
     return status;
 }
 
-static enum bert_status put_named(struct writer *writer, struct slot slot, const char *field,
-                                  const void *bytes) {
+static enum bert_status put_named(struct writer *writer, struct slot slot,
+                                  const char *field, const void *bytes) {
     char name[NAME_SIZE];
     names_field(slot, field, name);
     struct bertfile_item *item = writer->plan->items;
@@ -56,7 +56,8 @@ static bool all_finite(const float *row, size_t n) {
 }
 
 /* Into F16 or BF16; the latter only from BF16, so that nothing is rounded. */
-static bool to_halves(const float *row, size_t n, enum element element, uint16_t *halves) {
+static bool to_halves(const float *row, size_t n, enum element element,
+                      uint16_t *halves) {
     bool finite = true;
     for (size_t i = 0; i < n; i++) {
         if (element == ELEMENT_BF16) {
@@ -72,8 +73,8 @@ static bool to_halves(const float *row, size_t n, enum element element, uint16_t
 }
 
 static enum bert_status put_rows(struct writer *writer, struct bertfile_item *item,
-                                 const struct tensor *tensor, float *row,
-                                 uint16_t *chunk, size_t chunk_rows) {
+                                 const struct tensor *tensor, float *row, uint16_t *chunk,
+                                 size_t chunk_rows) {
     size_t rows = tensor_rows(tensor), columns = tensor_columns(tensor);
     bool half = item->element != ELEMENT_F32;
     size_t size = columns * element_size(item->element);
@@ -91,7 +92,8 @@ static enum bert_status put_rows(struct writer *writer, struct bertfile_item *it
         }
         if (!finite || !fits)
             return error_set(writer->error, BERT_MODEL, "%s holds a value that %s",
-                             tensor->name, finite ? "is too large for f16" : "is not finite");
+                             tensor->name,
+                             finite ? "is too large for f16" : "is not finite");
         status = put(writer, item, begin * size, chunk, count * size);
     }
     return status;
@@ -104,9 +106,9 @@ static enum bert_status put_plain(struct writer *writer, struct bertfile_item *i
     size_t columns = tensor_columns(tensor), chunk_rows = CHUNK / columns + 1;
     float *row = malloc(columns * sizeof *row);
     void *chunk = malloc(chunk_rows * columns * element_size(item->element));
-    enum bert_status status =
-        row && chunk ? put_rows(writer, item, tensor, row, chunk, chunk_rows)
-                     : error_memory(writer->error);
+    enum bert_status status = row && chunk
+                                  ? put_rows(writer, item, tensor, row, chunk, chunk_rows)
+                                  : error_memory(writer->error);
     free(row);
     free(chunk);
     return status;
@@ -114,13 +116,14 @@ static enum bert_status put_plain(struct writer *writer, struct bertfile_item *i
 
 /* ---- int8 ---- */
 
-static void read_vector(const struct writer *writer, int layer, enum part part, float *out) {
+static void read_vector(const struct writer *writer, int layer, enum part part,
+                        float *out) {
     tensor_row(parts_get(writer->plan->input.parts, layer, part), 0, out);
 }
 
 /* count weights and biases from this part on; free the bias. */
-static enum bert_status stack_new(const struct writer *writer, int layer, enum part weight,
-                                  int count, struct stack *stack) {
+static enum bert_status stack_new(const struct writer *writer, int layer,
+                                  enum part weight, int count, struct stack *stack) {
     const struct parts *parts = writer->plan->input.parts;
     struct shape shape = part_shape(&parts->config.model, weight);
     float *bias = malloc((size_t)count * shape.rows * sizeof *bias);
@@ -197,7 +200,8 @@ static enum bert_status rewrite_norm(struct writer *writer, int layer, enum part
 }
 
 static enum bert_status put_linear(struct writer *writer, struct slot slot,
-                                   const struct stack *stack, const struct rewrite *rewrite) {
+                                   const struct stack *stack,
+                                   const struct rewrite *rewrite) {
     struct panels panels;
     enum bert_status status = panels_new(stack, &panels, writer->error);
     if (status == BERT_OK)
@@ -216,9 +220,9 @@ static enum bert_status quantize_attention(struct writer *writer, int layer,
                                            struct panels *panels) {
     size_t hidden = stack->in;
     bool first = layer == 0;
-    enum bert_status status =
-        rewrite_norm(writer, first ? -1 : layer - 1,
-                     first ? PART_EMBEDDING_NORM_WEIGHT : PART_OUTPUT_NORM_WEIGHT, stack, v);
+    enum bert_status status = rewrite_norm(
+        writer, first ? -1 : layer - 1,
+        first ? PART_EMBEDDING_NORM_WEIGHT : PART_OUTPUT_NORM_WEIGHT, stack, v);
     struct rewrite rewrite = {v->column, v->beta, v->quant};
     if (status == BERT_OK)
         status = quantize_linear(stack, &rewrite, writer->plan->input.pool, panels,
@@ -248,7 +252,8 @@ static enum bert_status balance_context(struct writer *writer, const struct stac
     return status;
 }
 
-static enum bert_status put_attention(struct writer *writer, int layer, struct vectors *v) {
+static enum bert_status put_attention(struct writer *writer, int layer,
+                                      struct vectors *v) {
     struct stack input, output = {0};
     struct panels panels = {0};
     enum bert_status status = stack_new(writer, layer, PART_QUERY_WEIGHT, 3, &input);

@@ -39,9 +39,10 @@ enum bert_status checkpoint_add(struct checkpoint *checkpoint, struct span name,
                                 struct tensor tensor, struct bert_error *error) {
     if (checkpoint->count == checkpoint->capacity) {
         size_t capacity = checkpoint->capacity * 2 + 64;
-        struct tensor *tensors = capacity > TENSORS_MAX
-                                     ? NULL
-                                     : realloc(checkpoint->tensors, capacity * sizeof *tensors);
+        struct tensor *tensors =
+            capacity > TENSORS_MAX
+                ? NULL
+                : realloc(checkpoint->tensors, capacity * sizeof *tensors);
         if (!tensors)
             return error_memory(error);
         checkpoint->tensors = tensors;
@@ -64,15 +65,15 @@ enum bert_status checkpoint_add(struct checkpoint *checkpoint, struct span name,
     return BERT_OK;
 }
 
-enum bert_status checkpoint_refuse_pointer(const struct mapping *mapping, const char *path,
-                                           struct bert_error *error) {
+enum bert_status checkpoint_refuse_pointer(const struct mapping *mapping,
+                                           const char *path, struct bert_error *error) {
     static const char pointer[] = "version https://git-lfs";
     if (mapping->size < sizeof pointer - 1 ||
         memcmp(mapping->data, pointer, sizeof pointer - 1) != 0)
         return BERT_OK;
-    return error_set(error, BERT_MODEL,
-                     "%s: a Git LFS pointer, not the file itself; get it with 'git lfs pull'",
-                     path);
+    return error_set(
+        error, BERT_MODEL,
+        "%s: a Git LFS pointer, not the file itself; get it with 'git lfs pull'", path);
 }
 
 static int compare_known(const void *a, const void *b) {
@@ -81,7 +82,8 @@ static int compare_known(const void *a, const void *b) {
 }
 
 /* Sorts the known tensors; a part twice is a file that means two things. */
-enum bert_status checkpoint_index(struct checkpoint *checkpoint, struct bert_error *error) {
+enum bert_status checkpoint_index(struct checkpoint *checkpoint,
+                                  struct bert_error *error) {
     checkpoint->index = malloc((checkpoint->count + 1) * sizeof *checkpoint->index);
     if (!checkpoint->index)
         return error_memory(error);
@@ -102,10 +104,11 @@ enum bert_status checkpoint_index(struct checkpoint *checkpoint, struct bert_err
 const struct tensor *checkpoint_find(const struct checkpoint *checkpoint, int layer,
                                      enum part part) {
     struct tensor key = {.slot = {part < PART_LAYER ? -1 : layer, part}}, *wanted = &key;
-    struct tensor **found = checkpoint->index_count
-                                ? bsearch(&wanted, checkpoint->index, checkpoint->index_count,
-                                          sizeof *checkpoint->index, compare_known)
-                                : NULL;
+    struct tensor **found =
+        checkpoint->index_count
+            ? bsearch(&wanted, checkpoint->index, checkpoint->index_count,
+                      sizeof *checkpoint->index, compare_known)
+            : NULL;
     return found ? *found : NULL;
 }
 
@@ -225,8 +228,9 @@ static char *find_tensorflow(const char *folder) {
 
 static enum bert_status read_folder(struct checkpoint *checkpoint, const char *folder,
                                     struct bert_error *error) {
-    static const char *const names[] = {"model.safetensors", "model.safetensors.index.json",
-                                        "pytorch_model.bin", "pytorch_model.bin.index.json"};
+    static const char *const names[] = {
+        "model.safetensors", "model.safetensors.index.json", "pytorch_model.bin",
+        "pytorch_model.bin.index.json"};
     char *path = NULL;
     for (size_t i = 0; i < sizeof names / sizeof *names && !path; i++) {
         path = path_join(folder, names[i]);

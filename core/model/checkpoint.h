@@ -18,7 +18,7 @@ struct checkpoint {
     size_t count, capacity;
     struct mapping *mappings;
     size_t mapping_count;
-    struct arena arena; /* names, paths */
+    struct arena arena;    /* names, paths */
     struct tensor **index; /* the known ones, by slot */
     size_t index_count;
 };
@@ -45,12 +45,13 @@ enum bert_status checkpoint_map(struct checkpoint *checkpoint, const char *path,
  * checked by the reader: all of its extent lies in the file. */
 enum bert_status checkpoint_add(struct checkpoint *checkpoint, struct span name,
                                 struct tensor tensor, struct bert_error *error);
-/* Ends the adding: builds the table that checkpoint_find reads. BERT_MODEL when two tensors
- * are the same part. */
-enum bert_status checkpoint_index(struct checkpoint *checkpoint, struct bert_error *error);
+/* Ends the adding: builds the table that checkpoint_find reads. BERT_MODEL when two
+ * tensors are the same part. */
+enum bert_status checkpoint_index(struct checkpoint *checkpoint,
+                                  struct bert_error *error);
 void *checkpoint_alloc(struct checkpoint *checkpoint, size_t size); /* zeroed */
 /* "FILE: it is a Git LFS pointer..." when these bytes begin one. */
-enum bert_status checkpoint_refuse_pointer(const struct mapping *mapping, const char *path,
-                                           struct bert_error *error);
+enum bert_status checkpoint_refuse_pointer(const struct mapping *mapping,
+                                           const char *path, struct bert_error *error);
 
 #endif

@@ -7,7 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Of a little-endian machine, as all weights in place are. These loops see every byte of a model. */
+/* Of a little-endian machine, as all weights in place are. These loops see every byte of
+ * a model. */
 static inline uint32_t word_at(const unsigned char *bytes) {
     uint32_t word;
     memcpy(&word, bytes, sizeof word);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * checksum.h: CRC-32C (RFC 3720, appendix B.4), which model.bert and TensorFlow files use,
- * and SHA-256 (FIPS 180-4), by which people name model files. */
+ * checksum.h: CRC-32C (RFC 3720, appendix B.4), which model.bert and TensorFlow files
+ * use, and SHA-256 (FIPS 180-4), by which people name model files. */
 #ifndef MODEL_CHECKSUM_H
 #define MODEL_CHECKSUM_H
 

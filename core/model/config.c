@@ -9,7 +9,8 @@
 
 #include <math.h>
 
-/* An absent size has the default of Hugging Face's BertConfig, or 0: the tensors decide. */
+/* An absent size has the default of Hugging Face's BertConfig, or 0: the tensors decide.
+ */
 static const struct size_rule {
     const char *name;
     size_t offset;
@@ -35,8 +36,8 @@ static const struct {
 
 static enum bert_status refuse(const char *file, const char *key, struct span value,
                                const char *wanted, struct bert_error *error) {
-    return error_set(error, BERT_MODEL, "%s: %s is '%.60s'; only %s can be read", file, key,
-                     value.data, wanted);
+    return error_set(error, BERT_MODEL, "%s: %s is '%.60s'; only %s can be read", file,
+                     key, value.data, wanted);
 }
 
 static enum bert_status read_sizes(struct model_config *model, const struct json *json,
@@ -47,13 +48,14 @@ static enum bert_status read_sizes(struct model_config *model, const struct json
         int64_t size = rule->otherwise;
         if (json_kind(value) != JSON_KIND_NULL &&
             (!json_get_whole(value, &size) || size < 1 || size > rule->most))
-            return error_set(error, BERT_MODEL, "%s: %s is no whole number from 1 to %d", file,
-                             rule->name, rule->most);
+            return error_set(error, BERT_MODEL, "%s: %s is no whole number from 1 to %d",
+                             file, rule->name, rule->most);
         *(int *)((char *)model + rule->offset) = (int)size;
     }
     if (model->hidden % model->heads != 0)
-        return error_set(error, BERT_MODEL, "%s: hidden_size %d is no multiple of %d heads",
-                         file, model->hidden, model->heads);
+        return error_set(error, BERT_MODEL,
+                         "%s: hidden_size %d is no multiple of %d heads", file,
+                         model->hidden, model->heads);
     return BERT_OK;
 }
 
@@ -68,8 +70,8 @@ static enum bert_status read_kinds(struct model_config *model, const struct json
         return refuse(file, "position_embedding_type", text, "absolute", error);
     bool decoder = false;
     if (json_get_bool(json_member(json, "is_decoder"), &decoder) && decoder)
-        return error_set(error, BERT_MODEL, "%s: is_decoder is true; only encoders can be read",
-                         file);
+        return error_set(error, BERT_MODEL,
+                         "%s: is_decoder is true; only encoders can be read", file);
     text = span_of("gelu");
     json_get_text(json_member(json, "hidden_act"), &text);
     for (size_t i = 0; i < sizeof activations / sizeof *activations; i++) {
@@ -98,7 +100,8 @@ enum bert_status config_parse(struct config *config, struct span text, const cha
     double epsilon = 1e-12;
     json_get_number(json_member(json, "layer_norm_eps"), &epsilon);
     if (status == BERT_OK && !(epsilon >= 0 && epsilon <= 1))
-        status = error_set(error, BERT_MODEL, "%s: layer_norm_eps is not from 0 to 1", name);
+        status =
+            error_set(error, BERT_MODEL, "%s: layer_norm_eps is not from 0 to 1", name);
     config->model.epsilon = (float)epsilon;
     json_get_bool(json_member(json, "tie_word_embeddings"), &config->tied);
     json_free(json);
@@ -131,7 +134,8 @@ enum bert_status config_read(struct config *config, const char *folder,
 
 void config_write(const struct config *config, struct buffer *out) {
     const struct model_config *model = &config->model;
-    buffer_add_text(out, "{\"architectures\": [\"BertForMaskedLM\"], \"model_type\": \"bert\"");
+    buffer_add_text(
+        out, "{\"architectures\": [\"BertForMaskedLM\"], \"model_type\": \"bert\"");
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
         buffer_printf(out, ", \"%s\": %d", sizes[i].name,
                       *(const int *)((const char *)model + sizes[i].offset));
@@ -145,6 +149,6 @@ void config_write(const struct config *config, struct buffer *out) {
     buffer_add_text(out, text);
     const char *activation =
         model->activation == ACTIVATION_GELU_TANH ? "gelu_new" : "gelu";
-    buffer_printf(out, ", \"hidden_act\": \"%s\", \"tie_word_embeddings\": %s}", activation,
-                  config->tied ? "true" : "false");
+    buffer_printf(out, ", \"hidden_act\": \"%s\", \"tie_word_embeddings\": %s}",
+                  activation, config->tied ? "true" : "false");
 }

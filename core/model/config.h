@@ -10,8 +10,8 @@
 #include "model/weights.h"
 
 struct config {
-    struct model_config model; /* vocabulary, positions and types: 0 where the file is silent,
-                                  and the tensors decide */
+    struct model_config model; /* vocabulary, positions and types: 0 where the file is
+                                  silent, and the tensors decide */
     bool tied;                 /* tie_word_embeddings; default true */
 };
 

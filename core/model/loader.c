@@ -57,7 +57,8 @@ static enum bert_status quantise(struct model_file *file, struct bert_error *err
     return status;
 }
 
-static enum bert_status make_weights(struct model_file *file, enum bert_precision precision,
+static enum bert_status make_weights(struct model_file *file,
+                                     enum bert_precision precision,
                                      struct bert_error *error) {
     const struct bertfile *bertfile = &file->origin.bertfile;
     enum bert_precision own =
@@ -66,8 +67,8 @@ static enum bert_status make_weights(struct model_file *file, enum bert_precisio
         precision = own;
     if (own == BERT_INT8 && precision != BERT_INT8)
         return error_set(error, BERT_MODEL,
-                         "%s: holds int8 weights; convert its source again for %s", file->path,
-                         precision_name(precision));
+                         "%s: holds int8 weights; convert its source again for %s",
+                         file->path, precision_name(precision));
     file->has_weights = true;
     if (own == BERT_INT8)
         return bertfile_weights(bertfile, &file->weights, &file->keeper, error);

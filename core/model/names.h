@@ -56,9 +56,9 @@ bool names_find(const char *name, struct slot *slot, bool *transposed);
 /* The name of Hugging Face. */
 void names_format(struct slot slot, char name[NAME_SIZE]);
 
-/* A tensor of an int8 model.bert: the field (weight, scale, sum, bias, quant) of the linear
- * layer or norm that this weight part belongs to. PART_QUERY_WEIGHT stands for queries,
- * keys and values fused: ...attention.self.query_key_value.FIELD. */
+/* A tensor of an int8 model.bert: the field (weight, scale, sum, bias, quant) of the
+ * linear layer or norm that this weight part belongs to. PART_QUERY_WEIGHT stands for
+ * queries, keys and values fused: ...attention.self.query_key_value.FIELD. */
 void names_field(struct slot weight, const char *field, char name[NAME_SIZE]);
 
 int names_compare(struct slot a, struct slot b);

@@ -26,16 +26,17 @@ static enum bert_status open_weights(struct origin *origin, const char *path,
     if (status != BERT_OK)
         return status;
     origin->format = origin->checkpoint.format;
-    status = parts_check(&origin->parts, &origin->checkpoint, &origin->config, options->note,
-                         options->note_arg, error);
+    status = parts_check(&origin->parts, &origin->checkpoint, &origin->config,
+                         options->note, options->note_arg, error);
     if (status != BERT_OK)
         return status;
     origin->config = origin->parts.config;
     size_t lines = vocabulary_lines(origin->tokenizer.vocabulary);
     if (lines > (size_t)origin->config.model.vocabulary)
-        return error_set(error, BERT_MODEL,
-                         "%s: the vocabulary has %zu entries, the word embeddings %d rows", path,
-                         lines, origin->config.model.vocabulary);
+        return error_set(
+            error, BERT_MODEL,
+            "%s: the vocabulary has %zu entries, the word embeddings %d rows", path,
+            lines, origin->config.model.vocabulary);
     return BERT_OK;
 }
 
@@ -65,8 +66,8 @@ static enum bert_status open_bertfile(struct origin *origin, const char *path,
     struct bertfile *bertfile = &origin->bertfile;
     enum bert_status status = checkpoint_refuse_pointer(&origin->mapping, path, error);
     if (status == BERT_OK)
-        status =
-            bertfile_open(bertfile, origin->mapping.data, origin->mapping.size, path, error);
+        status = bertfile_open(bertfile, origin->mapping.data, origin->mapping.size, path,
+                               error);
     if (status != BERT_OK)
         return status;
     origin->config = bertfile->config;
@@ -80,8 +81,8 @@ static enum bert_status open_bertfile(struct origin *origin, const char *path,
 }
 
 /* Whether path is a model.bert, which is mapped then; a file called so must be one. */
-static enum bert_status map_bertfile(struct origin *origin, const char *path, bool no_mmap,
-                                     bool *is, struct bert_error *error) {
+static enum bert_status map_bertfile(struct origin *origin, const char *path,
+                                     bool no_mmap, bool *is, struct bert_error *error) {
     *is = false;
     size_t length = strlen(path);
     if (path_is_folder(path) || !path_exists(path))

@@ -8,8 +8,8 @@
 #include "model/bertfile.h"
 
 struct origin {
-    struct mapping mapping;       /* of a model.bert */
-    struct bertfile bertfile;     /* in it; precision BERT_PRECISION_DEFAULT: it is none */
+    struct mapping mapping;   /* of a model.bert */
+    struct bertfile bertfile; /* in it; precision BERT_PRECISION_DEFAULT: it is none */
     struct checkpoint checkpoint; /* of a folder */
     struct tokenizer_files tokenizer;
     struct config config;
@@ -19,7 +19,8 @@ struct origin {
 
 /* path as for loader_open. Release it also after a failure. */
 enum bert_status origin_open(struct origin *origin, const char *path,
-                             const struct loader_options *options, struct bert_error *error);
+                             const struct loader_options *options,
+                             struct bert_error *error);
 void origin_release(struct origin *origin);
 
 static inline bool origin_is_bertfile(const struct origin *origin) {

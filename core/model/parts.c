@@ -54,7 +54,8 @@ struct shape part_shape(const struct model_config *model, enum part part) {
 }
 
 static enum bert_status check_part(const struct parts *parts, struct slot slot,
-                                   const struct tensor *tensor, struct bert_error *error) {
+                                   const struct tensor *tensor,
+                                   struct bert_error *error) {
     struct shape want = part_shape(&parts->config.model, slot.part);
     const char *path = parts->checkpoint->path;
     char name[NAME_SIZE];
@@ -62,14 +63,15 @@ static enum bert_status check_part(const struct parts *parts, struct slot slot,
     if (!tensor)
         return error_set(error, BERT_MODEL, "%s: no tensor %s", path, name);
     if (!tensor_is_float(tensor))
-        return error_set(error, BERT_MODEL, "%s: %s holds no floats (%s, %d dimensions)", path,
-                         tensor->name, element_name(tensor->element), tensor->rank);
+        return error_set(error, BERT_MODEL, "%s: %s holds no floats (%s, %d dimensions)",
+                         path, tensor->name, element_name(tensor->element), tensor->rank);
     size_t rows = tensor->rank == 2 ? tensor->shape[0] : 0;
     if (rows != want.rows || tensor_columns(tensor) != want.columns)
-        return error_set(error, BERT_MODEL,
-                         "%s: %s has %zu rows of %zu; the configuration demands %zu of %zu",
-                         path, tensor->name, tensor_rows(tensor), tensor_columns(tensor),
-                         want.rows ? want.rows : 1, want.columns);
+        return error_set(
+            error, BERT_MODEL,
+            "%s: %s has %zu rows of %zu; the configuration demands %zu of %zu", path,
+            tensor->name, tensor_rows(tensor), tensor_columns(tensor),
+            want.rows ? want.rows : 1, want.columns);
     return BERT_OK;
 }
 
@@ -84,7 +86,8 @@ static void complete_sizes(struct parts *parts) {
                 {PART_TYPE, &model->types}};
     for (size_t i = 0; i < sizeof open / sizeof *open; i++) {
         const struct tensor *table = checkpoint_find(parts->checkpoint, -1, open[i].part);
-        if (*open[i].size == 0 && table && table->rank == 2 && table->shape[0] < INT32_MAX)
+        if (*open[i].size == 0 && table && table->rank == 2 &&
+            table->shape[0] < INT32_MAX)
             *open[i].size = (int)table->shape[0];
     }
 }
@@ -106,11 +109,13 @@ static void resolve_decoder(struct parts *parts, note_function *note, void *note
         note(note_arg, "the decoder's weights differ from the word embeddings, although "
                        "config.json ties them: the decoder's own are used");
     parts->config.tied = parts->decoder_weight == word;
-    parts->decoder_bias = choose(checkpoint_find(checkpoint, -1, PART_DECODER_BIAS),
-                                 checkpoint_find(checkpoint, -1, PART_HEAD_BIAS), &differ);
+    parts->decoder_bias =
+        choose(checkpoint_find(checkpoint, -1, PART_DECODER_BIAS),
+               checkpoint_find(checkpoint, -1, PART_HEAD_BIAS), &differ);
     if (differ && note)
-        note(note_arg, "cls.predictions.decoder.bias and cls.predictions.bias differ: the "
-                       "first is used");
+        note(note_arg,
+             "cls.predictions.decoder.bias and cls.predictions.bias differ: the "
+             "first is used");
 }
 
 const struct tensor *parts_get(const struct parts *parts, int layer, enum part part) {
@@ -122,8 +127,8 @@ const struct tensor *parts_get(const struct parts *parts, int layer, enum part p
 }
 
 enum bert_status parts_check(struct parts *parts, const struct checkpoint *checkpoint,
-                             const struct config *config, note_function *note, void *note_arg,
-                             struct bert_error *error) {
+                             const struct config *config, note_function *note,
+                             void *note_arg, struct bert_error *error) {
     *parts = (struct parts){.checkpoint = checkpoint, .config = *config};
     if (!checkpoint_find(checkpoint, -1, PART_WORD))
         return error_set(error, BERT_MODEL, "%s: no BERT: no word embeddings in it",

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * parts.h: the tensors of a checkpoint against its configuration: each part there once, in
- * the shape that the sizes demand, before anything is read. */
+ * parts.h: the tensors of a checkpoint against its configuration: each part there once,
+ * in the shape that the sizes demand, before anything is read. */
 #ifndef MODEL_PARTS_H
 #define MODEL_PARTS_H
 
@@ -17,16 +17,17 @@ typedef void note_function(void *arg, const char *line);
 
 struct parts {
     const struct checkpoint *checkpoint;
-    struct config config; /* completed from the tensors; tied: the decoder is the word table */
+    struct config
+        config; /* completed from the tensors; tied: the decoder is the word table */
     const struct tensor *decoder_weight, *decoder_bias;
 };
 
-/* Fails with BERT_MODEL when a tensor is missing, has another shape, or holds no floats, or
- * when there is no masked-LM head. note (may be NULL) hears of a decoder that differs from
- * the word table although the configuration ties them. */
+/* Fails with BERT_MODEL when a tensor is missing, has another shape, or holds no floats,
+ * or when there is no masked-LM head. note (may be NULL) hears of a decoder that differs
+ * from the word table although the configuration ties them. */
 enum bert_status parts_check(struct parts *parts, const struct checkpoint *checkpoint,
-                             const struct config *config, note_function *note, void *note_arg,
-                             struct bert_error *error);
+                             const struct config *config, note_function *note,
+                             void *note_arg, struct bert_error *error);
 
 /* The tensor of a part after parts_check; the two of the decoder are the effective ones,
  * PART_HEAD_BIAS is the decoder's bias. */

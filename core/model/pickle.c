@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * pickle.c: the stack machine of pickle's protocols 2 to 5, cut down to data. Values are
- * nodes in one array, named by index, so that a dict that contains itself is only a number
- * that occurs twice. */
+ * nodes in one array, named by index, so that a dict that contains itself is only a
+ * number that occurs twice. */
 #include "model/pickle.h"
 
 enum { NO_LINK = UINT32_MAX };
@@ -82,8 +82,8 @@ static bool grow(struct machine *machine, void *array, size_t count, size_t *roo
     return true;
 }
 
-#define GROW(machine, name)                                                               \
-    grow(machine, &(machine)->pickle->name##s, (machine)->pickle->name##_count,           \
+#define GROW(machine, name)                                                     \
+    grow(machine, &(machine)->pickle->name##s, (machine)->pickle->name##_count, \
          &(machine)->pickle->name##_room, sizeof *(machine)->pickle->name##s)
 
 static bool push(struct machine *machine, uint32_t node) {
@@ -104,8 +104,8 @@ static bool push_node(struct machine *machine, struct pickle_node node) {
 }
 
 static bool push_kind(struct machine *machine, enum pickle_kind kind) {
-    return push_node(machine, (struct pickle_node){
-                                  .kind = kind, .first = NO_LINK, .last = NO_LINK});
+    return push_node(
+        machine, (struct pickle_node){.kind = kind, .first = NO_LINK, .last = NO_LINK});
 }
 
 static bool push_integer(struct machine *machine, int64_t integer) {
@@ -117,8 +117,9 @@ static bool push_integer(struct machine *machine, int64_t integer) {
 static bool have(struct machine *machine, size_t count) {
     const struct pickle *pickle = machine->pickle;
     size_t floor = pickle->mark_count ? pickle->marks[pickle->mark_count - 1] : 0;
-    return pickle->stack_count - floor >= count ? true
-                                                : fail(machine, "too few values on its stack");
+    return pickle->stack_count - floor >= count
+               ? true
+               : fail(machine, "too few values on its stack");
 }
 
 static bool pop_mark(struct machine *machine, size_t *begin) {
@@ -230,7 +231,8 @@ static bool read_memo(struct machine *machine, size_t width) {
 
 /* ---- Containers ---- */
 
-static bool add_link(struct machine *machine, uint32_t node, uint32_t key, uint32_t value) {
+static bool add_link(struct machine *machine, uint32_t node, uint32_t key,
+                     uint32_t value) {
     struct pickle *pickle = machine->pickle;
     if (!GROW(machine, link))
         return false;
@@ -279,7 +281,8 @@ static bool set_top(struct machine *machine, enum pickle_kind kind, size_t count
 
 static bool make_tuple(struct machine *machine, size_t begin) {
     struct pickle *pickle = machine->pickle;
-    struct pickle_node tuple = {.kind = PICKLE_TUPLE, .first = (uint32_t)pickle->item_count};
+    struct pickle_node tuple = {.kind = PICKLE_TUPLE,
+                                .first = (uint32_t)pickle->item_count};
     for (size_t i = begin; i < pickle->stack_count; i++) {
         if (!GROW(machine, item))
             return false;
@@ -296,17 +299,20 @@ static bool make_marked_tuple(struct machine *machine) {
 }
 
 static bool make_top_tuple(struct machine *machine, size_t count) {
-    return have(machine, count) && make_tuple(machine, machine->pickle->stack_count - count);
+    return have(machine, count) &&
+           make_tuple(machine, machine->pickle->stack_count - count);
 }
 
 /* ---- Callables ---- */
 
-static bool refuse_callable(struct machine *machine, struct span module, struct span name) {
+static bool refuse_callable(struct machine *machine, struct span module,
+                            struct span name) {
     if (!machine->reported)
-        error_set(machine->error, BERT_MODEL,
-                  "its pickle would call %.*s.%.*s, which is not data; nothing was executed",
-                  (int)(module.size < 60 ? module.size : 60), module.data,
-                  (int)(name.size < 60 ? name.size : 60), name.data);
+        error_set(
+            machine->error, BERT_MODEL,
+            "its pickle would call %.*s.%.*s, which is not data; nothing was executed",
+            (int)(module.size < 60 ? module.size : 60), module.data,
+            (int)(name.size < 60 ? name.size : 60), name.data);
     machine->reported = true;
     return fail(machine, "");
 }
@@ -315,8 +321,8 @@ static bool push_callable(struct machine *machine, struct span module, struct sp
     for (size_t i = 0; i < sizeof allowed / sizeof *allowed; i++)
         if (span_equal(module, span_of(allowed[i].module)) &&
             span_equal(name, span_of(allowed[i].name)))
-            return push_node(machine,
-                             (struct pickle_node){.kind = PICKLE_CALLABLE, .first = (uint32_t)i});
+            return push_node(machine, (struct pickle_node){.kind = PICKLE_CALLABLE,
+                                                           .first = (uint32_t)i});
     return refuse_callable(machine, module, name);
 }
 
@@ -345,7 +351,8 @@ static uint32_t tuple_item(const struct pickle *pickle, uint32_t tuple, size_t i
                                                         : UINT32_MAX;
 }
 
-static bool tuple_size(const struct pickle *pickle, uint32_t tuple, size_t i, uint64_t *size) {
+static bool tuple_size(const struct pickle *pickle, uint32_t tuple, size_t i,
+                       uint64_t *size) {
     uint32_t item = tuple_item(pickle, tuple, i);
     if (item == UINT32_MAX || pickle->nodes[item].kind != PICKLE_INTEGER ||
         pickle->nodes[item].integer < 0)
@@ -577,9 +584,10 @@ static bool run_opcode(struct machine *machine, unsigned char opcode) {
     return run_containers(machine, opcode);
 }
 
-enum bert_status pickle_read(struct pickle *pickle, const unsigned char *bytes, size_t size,
-                             size_t *used, struct bert_error *error) {
-    struct machine machine = {.pickle = pickle, .bytes = bytes, .size = size, .error = error};
+enum bert_status pickle_read(struct pickle *pickle, const unsigned char *bytes,
+                             size_t size, size_t *used, struct bert_error *error) {
+    struct machine machine = {
+        .pickle = pickle, .bytes = bytes, .size = size, .error = error};
     const unsigned char *opcode;
     bool going = true;
     while ((going = take(&machine, 1, &opcode)) && *opcode != '.' &&
@@ -591,8 +599,8 @@ enum bert_status pickle_read(struct pickle *pickle, const unsigned char *bytes, 
         if (machine.out_of_memory)
             return error_memory(error);
         return machine.reported ? BERT_MODEL
-                                : error_set(error, BERT_MODEL, "its pickle is invalid: %s",
-                                            machine.why);
+                                : error_set(error, BERT_MODEL,
+                                            "its pickle is invalid: %s", machine.why);
     }
     pickle->root = pickle->stack[0];
     *used = machine.at;
@@ -648,4 +656,3 @@ bool pickle_next(const struct pickle *pickle, struct pickle_walk *walk) {
     *walk = (struct pickle_walk){link->next, link->key, link->value};
     return true;
 }
-

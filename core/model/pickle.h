@@ -58,8 +58,8 @@ struct pickle { /* zero-initialised, then pickle_read */
 
 /* Reads one pickle at the begin of bytes, which must outlive the result; *used is its
  * length. Fails with BERT_MODEL and why (without a file name). Release in any case. */
-enum bert_status pickle_read(struct pickle *pickle, const unsigned char *bytes, size_t size,
-                             size_t *used, struct bert_error *error);
+enum bert_status pickle_read(struct pickle *pickle, const unsigned char *bytes,
+                             size_t size, size_t *used, struct bert_error *error);
 void pickle_release(struct pickle *pickle);
 
 enum pickle_kind pickle_kind(const struct pickle *pickle, uint32_t node);
@@ -68,7 +68,8 @@ bool pickle_truth(const struct pickle *pickle, uint32_t node, bool *truth);
 const struct pickle_tensor *pickle_tensor(const struct pickle *pickle, uint32_t node);
 
 /* Over a list's items (key is unset) or a dict's members, in order:
- * struct pickle_walk walk = pickle_walk(pickle, node); while (pickle_next(pickle, &walk)) */
+ * struct pickle_walk walk = pickle_walk(pickle, node); while (pickle_next(pickle, &walk))
+ */
 struct pickle_walk {
     uint32_t link, key, value;
 };

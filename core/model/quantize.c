@@ -77,7 +77,8 @@ struct quantization {
     bool *broken;      /* of each worker: met a weight that is not finite */
 };
 
-static double folded_bias(const struct quantization *job, size_t output, const float *row) {
+static double folded_bias(const struct quantization *job, size_t output,
+                          const float *row) {
     double bias = (double)job->stack->bias[output];
     if (job->rewrite->shift)
         for (size_t j = 0; j < job->stack->in; j++)
@@ -179,8 +180,9 @@ enum bert_status quantize_columns(const struct stack *stack, float *squares,
     return BERT_OK;
 }
 
-enum bert_status quantize_rows(const struct stack *stack, size_t from, const float *column,
-                               float *squares, struct bert_error *error) {
+enum bert_status quantize_rows(const struct stack *stack, size_t from,
+                               const float *column, float *squares,
+                               struct bert_error *error) {
     float *row = malloc(stack->in * sizeof *row);
     if (!row)
         return error_memory(error);

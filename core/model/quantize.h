@@ -34,7 +34,7 @@ struct rewrite {
     const float *spread; /* the expected size of each z, weighing the errors; NULL: 1 */
 };
 
-struct panels { /* arrays of the caller, zeroed where padded by quantize_linear */
+struct panels {     /* arrays of the caller, zeroed where padded by quantize_linear */
     int8_t *weight; /* panel_bytes(in, out) */
     float *scale;   /* panel_outputs(out) each */
     int32_t *sum;
@@ -51,7 +51,8 @@ enum bert_status quantize_linear(const struct stack *stack, const struct rewrite
 enum bert_status quantize_columns(const struct stack *stack, float *squares,
                                   struct bert_error *error);
 /* squares[o - from] = Σ_j (W[o][j]·column[j])² for o in from..out. */
-enum bert_status quantize_rows(const struct stack *stack, size_t from, const float *column,
-                               float *squares, struct bert_error *error);
+enum bert_status quantize_rows(const struct stack *stack, size_t from,
+                               const float *column, float *squares,
+                               struct bert_error *error);
 
 #endif

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * safetensors.c: header, tensor entries, and the rule that they cover the data exactly. */
+ * safetensors.c: header, tensor entries, and the rule that they cover the data exactly.
+ */
 #include "model/safetensors.h"
 
 enum bert_status safetensors_header(struct safetensors_header *header, const void *bytes,
                                     size_t size, const char *path,
                                     struct bert_error *error) {
     if (size < 8)
-        return error_set(error, BERT_MODEL, "%s: only %zu bytes, no safetensors file", path,
-                         size);
+        return error_set(error, BERT_MODEL, "%s: only %zu bytes, no safetensors file",
+                         path, size);
     uint64_t length = load_u64(bytes);
     if (length > SAFETENSORS_HEADER_MAX)
         return error_set(error, BERT_MODEL, "%s: header of %llu bytes; at most %d", path,
@@ -41,7 +42,8 @@ static enum bert_status read_entry(const struct json_pair *pair, struct tensor *
     const struct json *offsets = json_member(pair->value, "data_offsets");
     if (!json_get_text(json_member(pair->value, "dtype"), &type) ||
         json_kind(shape) != JSON_KIND_LIST || json_count(offsets) != 2)
-        return bad_tensor(path, pair->name, "dtype, shape or data_offsets are missing", error);
+        return bad_tensor(path, pair->name, "dtype, shape or data_offsets are missing",
+                          error);
     *tensor = (struct tensor){.element = element_named(type)};
     if (json_count(shape) > TENSOR_RANK)
         return bad_tensor(path, pair->name, "too many dimensions", error);
@@ -79,7 +81,8 @@ static int compare_extents(const void *a, const void *b) {
     return (x->end > y->end) - (x->end < y->end);
 }
 
-/* The format allows neither overlaps nor holes: sorted, each begins where the last ended. */
+/* The format allows neither overlaps nor holes: sorted, each begins where the last ended.
+ */
 static enum bert_status check_cover(struct extent *extents, size_t count, uint64_t size,
                                     const char *path, struct bert_error *error) {
     uint64_t at = 0;
@@ -87,16 +90,17 @@ static enum bert_status check_cover(struct extent *extents, size_t count, uint64
         qsort(extents, count, sizeof *extents, compare_extents);
     for (size_t i = 0; i < count; i++) {
         if (extents[i].begin != at)
-            return error_set(error, BERT_MODEL, "%s: tensors %s at byte %llu of the data", path,
-                             extents[i].begin < at ? "overlap" : "leave a hole",
+            return error_set(error, BERT_MODEL, "%s: tensors %s at byte %llu of the data",
+                             path, extents[i].begin < at ? "overlap" : "leave a hole",
                              (unsigned long long)at);
         at = extents[i].end;
     }
     if (at != size)
-        return error_set(error, BERT_MODEL,
-                         "%s: %s: the header describes %llu bytes of data, there are %llu", path,
-                         at > size ? "truncated" : "too long", (unsigned long long)at,
-                         (unsigned long long)size);
+        return error_set(
+            error, BERT_MODEL,
+            "%s: %s: the header describes %llu bytes of data, there are %llu", path,
+            at > size ? "truncated" : "too long", (unsigned long long)at,
+            (unsigned long long)size);
     return BERT_OK;
 }
 
@@ -118,8 +122,8 @@ static enum bert_status read_tensors(struct checkpoint *checkpoint,
             return status;
         if (extent->end > size)
             return error_set(error, BERT_MODEL,
-                             "%s: truncated: tensor %.100s ends at byte %llu of %llu", path,
-                             pair.name.data, (unsigned long long)extent->end,
+                             "%s: truncated: tensor %.100s ends at byte %llu of %llu",
+                             path, pair.name.data, (unsigned long long)extent->end,
                              (unsigned long long)size);
         count++;
         tensor.data = data + extent->begin;
@@ -131,14 +135,15 @@ static enum bert_status read_tensors(struct checkpoint *checkpoint,
 }
 
 enum bert_status safetensors_add(struct checkpoint *checkpoint,
-                                 const struct safetensors_header *header, const void *bytes,
-                                 size_t size, const char *path, struct bert_error *error) {
+                                 const struct safetensors_header *header,
+                                 const void *bytes, size_t size, const char *path,
+                                 struct bert_error *error) {
     struct extent *extents = calloc(json_count(header->json) + 1, sizeof *extents);
     if (!extents)
         return error_memory(error);
     const unsigned char *data = (const unsigned char *)bytes + header->data;
-    enum bert_status status = read_tensors(checkpoint, header, data, size - header->data, path,
-                                           extents, error);
+    enum bert_status status =
+        read_tensors(checkpoint, header, data, size - header->data, path, extents, error);
     free(extents);
     return status;
 }
@@ -154,7 +159,8 @@ enum bert_status safetensors_read(struct checkpoint *checkpoint, const char *pat
         status = safetensors_header(&header, mapping.data, mapping.size, path, error);
     if (status != BERT_OK)
         return status;
-    status = safetensors_add(checkpoint, &header, mapping.data, mapping.size, path, error);
+    status =
+        safetensors_add(checkpoint, &header, mapping.data, mapping.size, path, error);
     json_free(header.json);
     return status;
 }
@@ -165,8 +171,9 @@ static bool plain_name(struct span name) {
            !strchr(name.data, '/') && name.data[0] != '.';
 }
 
-static enum bert_status collect_files(struct checkpoint *checkpoint, const struct json *map,
-                                      const char *path, const char ***files, size_t *count,
+static enum bert_status collect_files(struct checkpoint *checkpoint,
+                                      const struct json *map, const char *path,
+                                      const char ***files, size_t *count,
                                       struct bert_error *error) {
     size_t capacity = 0;
     struct json_pair pair = {0};

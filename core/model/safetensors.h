@@ -14,8 +14,8 @@ enum { SAFETENSORS_HEADER_MAX = 100000000 };
 enum bert_status safetensors_read(struct checkpoint *checkpoint, const char *path,
                                   struct bert_error *error);
 
-/* One file, or a model.safetensors.index.json or pytorch_model.bin.index.json: the names of
- * the files that it lists, each once, NUL-terminated in the checkpoint's arena. */
+/* One file, or a model.safetensors.index.json or pytorch_model.bin.index.json: the names
+ * of the files that it lists, each once, NUL-terminated in the checkpoint's arena. */
 enum bert_status safetensors_index(struct checkpoint *checkpoint, const char *path,
                                    const char ***files, size_t *count,
                                    struct bert_error *error);
@@ -28,8 +28,9 @@ struct safetensors_header {
 };
 /* Adds the tensors of a whole file in memory, which stays the caller's. */
 enum bert_status safetensors_add(struct checkpoint *checkpoint,
-                                 const struct safetensors_header *header, const void *bytes,
-                                 size_t size, const char *path, struct bert_error *error);
+                                 const struct safetensors_header *header,
+                                 const void *bytes, size_t size, const char *path,
+                                 struct bert_error *error);
 /* Checks size and JSON of the header. */
 enum bert_status safetensors_header(struct safetensors_header *header, const void *bytes,
                                     size_t size, const char *path,

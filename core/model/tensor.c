@@ -7,10 +7,12 @@ static const struct {
     const char *name;
     size_t size;
 } elements[] = {
-    [ELEMENT_OTHER] = {"?", 0}, [ELEMENT_F32] = {"F32", 4}, [ELEMENT_F16] = {"F16", 2},
-    [ELEMENT_BF16] = {"BF16", 2}, [ELEMENT_F64] = {"F64", 8}, [ELEMENT_I64] = {"I64", 8},
-    [ELEMENT_I32] = {"I32", 4}, [ELEMENT_I16] = {"I16", 2}, [ELEMENT_I8] = {"I8", 1},
-    [ELEMENT_U8] = {"U8", 1}, [ELEMENT_BOOL] = {"BOOL", 1},
+    [ELEMENT_OTHER] = {"?", 0},   [ELEMENT_F32] = {"F32", 4},
+    [ELEMENT_F16] = {"F16", 2},   [ELEMENT_BF16] = {"BF16", 2},
+    [ELEMENT_F64] = {"F64", 8},   [ELEMENT_I64] = {"I64", 8},
+    [ELEMENT_I32] = {"I32", 4},   [ELEMENT_I16] = {"I16", 2},
+    [ELEMENT_I8] = {"I8", 1},     [ELEMENT_U8] = {"U8", 1},
+    [ELEMENT_BOOL] = {"BOOL", 1},
 };
 
 size_t element_size(enum element element) {

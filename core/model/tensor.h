@@ -40,8 +40,8 @@ struct tensor {
 
 /* Row-major strides for the shape. */
 void tensor_pack_strides(struct tensor *tensor);
-/* Bytes from the first element's begin to the last one's end by shape and strides, 0 when a
- * dimension is 0; false on overflow. */
+/* Bytes from the first element's begin to the last one's end by shape and strides, 0 when
+ * a dimension is 0; false on overflow. */
 bool tensor_extent(const struct tensor *tensor, size_t *extent);
 /* Elements; false on overflow. */
 bool tensor_elements(const struct tensor *tensor, size_t *count);
@@ -55,7 +55,8 @@ static inline size_t tensor_columns(const struct tensor *tensor) {
     return tensor->rank ? tensor->shape[tensor->rank - 1] : 1;
 }
 
-/* Row `row` of a vector or matrix of floats (any ELEMENT_F.. or BF16) as columns floats. */
+/* Row `row` of a vector or matrix of floats (any ELEMENT_F.. or BF16) as columns floats.
+ */
 void tensor_row(const struct tensor *tensor, size_t row, float *out);
 /* Whether tensor_row can read it. */
 bool tensor_is_float(const struct tensor *tensor);

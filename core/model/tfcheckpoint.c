@@ -124,8 +124,8 @@ static bool parse_entry(struct span bytes, struct entry *entry) {
 
 static enum element element_of(uint64_t type) {
     static const enum element elements[] = {
-        [1] = ELEMENT_F32, [2] = ELEMENT_F64,  [3] = ELEMENT_I32,   [4] = ELEMENT_U8,
-        [5] = ELEMENT_I16, [6] = ELEMENT_I8,   [9] = ELEMENT_I64,   [10] = ELEMENT_BOOL,
+        [1] = ELEMENT_F32,   [2] = ELEMENT_F64, [3] = ELEMENT_I32, [4] = ELEMENT_U8,
+        [5] = ELEMENT_I16,   [6] = ELEMENT_I8,  [9] = ELEMENT_I64, [10] = ELEMENT_BOOL,
         [14] = ELEMENT_BF16, [19] = ELEMENT_F16};
     return type < sizeof elements / sizeof *elements ? elements[type] : ELEMENT_OTHER;
 }
@@ -176,8 +176,8 @@ static enum bert_status take_header(struct table_reader *table, struct span valu
         if (field.number == 1)
             table->header_shards = field.value;
         if (field.number == 2 && field.value != 0)
-            return error_set(table->error, BERT_MODEL, "%s: written on a big-endian machine",
-                             table->name);
+            return error_set(table->error, BERT_MODEL,
+                             "%s: written on a big-endian machine", table->name);
     }
     if (reader.failed || table->header_shards < 1 || table->header_shards > SHARDS_MAX)
         return damaged(table, "its header is invalid");
@@ -199,15 +199,15 @@ static enum bert_status take_tensor(struct table_reader *table, struct span valu
     if (!tensor_elements(&tensor, &size) ||
         !size_mul(size, element_size(tensor.element), &size) || size != entry.size)
         return error_set(table->error, BERT_MODEL,
-                         "%s: tensor %.100s: its shape does not match its bytes", table->name,
-                         table->key);
+                         "%s: tensor %.100s: its shape does not match its bytes",
+                         table->name, table->key);
     const struct span *shard =
         entry.shard < table->shard_count ? &table->shards[entry.shard] : NULL;
-    if (!shard || entry.offset > shard->size ||
-        entry.size > shard->size - entry.offset)
-        return error_set(table->error, BERT_MODEL,
-                         "%s: tensor %.100s lies outside its data file, which may be truncated",
-                         table->name, table->key);
+    if (!shard || entry.offset > shard->size || entry.size > shard->size - entry.offset)
+        return error_set(
+            table->error, BERT_MODEL,
+            "%s: tensor %.100s lies outside its data file, which may be truncated",
+            table->name, table->key);
     tensor_pack_strides(&tensor);
     tensor.data = (const unsigned char *)shard->data + entry.offset;
     return checkpoint_add(table->checkpoint, name, tensor, table->error);
@@ -274,7 +274,8 @@ static enum bert_status read_table(struct table_reader *table) {
     if (index.size < FOOTER || load_u64(index.data + index.size - 8) != table_magic)
         return error_set(table->error, BERT_MODEL,
                          "%s: truncated, or no TensorFlow checkpoint index", table->name);
-    struct reader reader = reader_of((struct span){index.data + index.size - FOOTER, FOOTER - 8});
+    struct reader reader =
+        reader_of((struct span){index.data + index.size - FOOTER, FOOTER - 8});
     read_varint(&reader); /* the meta index: offset and size */
     read_varint(&reader);
     uint64_t offset = read_varint(&reader), size = read_varint(&reader);
@@ -363,8 +364,9 @@ static enum bert_status map_shards(struct checkpoint *checkpoint, const char *pa
         buffer_add(&name, path, prefix_length(path));
         buffer_printf(&name, ".data-%05llu-of-%05llu", (unsigned long long)i,
                       (unsigned long long)count);
-        status = buffer_text(&name) ? checkpoint_map(checkpoint, name.data, &mapping, error)
-                                    : error_memory(error);
+        status = buffer_text(&name)
+                     ? checkpoint_map(checkpoint, name.data, &mapping, error)
+                     : error_memory(error);
         if (status == BERT_OK) {
             shards[i] = (struct span){(const char *)mapping.data, mapping.size};
             status = checkpoint_refuse_pointer(&mapping, name.data, error);

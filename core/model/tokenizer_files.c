@@ -33,8 +33,9 @@ static void settings_from(struct tokenizer_settings *settings, const struct json
     json_get_bool(json_member(json, "tokenize_chinese_chars"), &settings->split_chinese);
 }
 
-enum bert_status tokenizer_settings_parse(struct tokenizer_settings *settings, struct span text,
-                                          const char *name, struct bert_error *error) {
+enum bert_status tokenizer_settings_parse(struct tokenizer_settings *settings,
+                                          struct span text, const char *name,
+                                          struct bert_error *error) {
     struct json *json;
     struct bert_error why;
     if (json_parse(&json, text.data, text.size, FILE_MAX, &why) != BERT_OK)
@@ -44,7 +45,8 @@ enum bert_status tokenizer_settings_parse(struct tokenizer_settings *settings, s
     return BERT_OK;
 }
 
-void tokenizer_settings_write(const struct tokenizer_settings *settings, struct buffer *out) {
+void tokenizer_settings_write(const struct tokenizer_settings *settings,
+                              struct buffer *out) {
     static const char *const truth[] = {"false", "true"};
     buffer_printf(out,
                   "{\"tokenizer_class\": \"BertTokenizer\", \"do_lower_case\": %s, "
@@ -54,8 +56,8 @@ void tokenizer_settings_write(const struct tokenizer_settings *settings, struct 
 }
 
 /* *json is NULL when there is no such file. */
-static enum bert_status read_json(struct json **json, const char *folder, const char *name,
-                                  struct bert_error *error) {
+static enum bert_status read_json(struct json **json, const char *folder,
+                                  const char *name, struct bert_error *error) {
     *json = NULL;
     char *path = path_join(folder, name);
     if (!path)
@@ -66,8 +68,8 @@ static enum bert_status read_json(struct json **json, const char *folder, const 
         struct bert_error why;
         status = mapping_open(&mapping, path, true, error);
         if (status == BERT_OK) {
-            if (json_parse(json, (const char *)mapping.data, mapping.size, FILE_MAX, &why) !=
-                BERT_OK)
+            if (json_parse(json, (const char *)mapping.data, mapping.size, FILE_MAX,
+                           &why) != BERT_OK)
                 status = error_set(error, BERT_MODEL, "%s: %s", path, why.message);
             mapping_close(&mapping);
         }
@@ -105,9 +107,10 @@ static enum bert_status place_entry(struct span *entries, size_t count, struct s
     return BERT_OK;
 }
 
-static enum bert_status fill_vocabulary(struct tokenizer_files *files, const struct json *json,
-                                        struct span *entries, size_t count,
-                                        const char *folder, struct bert_error *error) {
+static enum bert_status fill_vocabulary(struct tokenizer_files *files,
+                                        const struct json *json, struct span *entries,
+                                        size_t count, const char *folder,
+                                        struct bert_error *error) {
     enum bert_status status = BERT_OK;
     struct json_pair pair = {0};
     while (status == BERT_OK &&
@@ -152,9 +155,9 @@ static enum bert_status vocabulary_from_json(struct tokenizer_files *files,
     return status;
 }
 
-static enum bert_status read_vocabulary(struct tokenizer_files *files, const struct json *fast,
-                                        const char *folder, int vocabulary_size,
-                                        bool cased_by_file,
+static enum bert_status read_vocabulary(struct tokenizer_files *files,
+                                        const struct json *fast, const char *folder,
+                                        int vocabulary_size, bool cased_by_file,
                                         const struct loader_options *options,
                                         struct bert_error *error) {
     char *path = path_join(folder, "vocab.txt");
@@ -175,17 +178,19 @@ static enum bert_status read_vocabulary(struct tokenizer_files *files, const str
     if (json_count(json_member(json_member(fast, "model"), "vocab")))
         return vocabulary_from_json(files, fast, folder, error);
     if (vocabulary_size != BUILT_IN_SIZE)
-        return error_set(error, BERT_MODEL, "%s: no vocab.txt or tokenizer.json in this folder",
-                         folder);
+        return error_set(error, BERT_MODEL,
+                         "%s: no vocab.txt or tokenizer.json in this folder", folder);
     files->vocabulary = (struct span){(const char *)built_in, sizeof built_in};
     if (!cased_by_file)
         files->settings = (struct tokenizer_settings){false, false, true};
-    note(options, folder, "no vocabulary in this folder: that of bert-base-chinese is used");
+    note(options, folder,
+         "no vocabulary in this folder: that of bert-base-chinese is used");
     return BERT_OK;
 }
 
 enum bert_status tokenizer_files_read(struct tokenizer_files *files, const char *folder,
-                                      int vocabulary_size, const struct loader_options *options,
+                                      int vocabulary_size,
+                                      const struct loader_options *options,
                                       struct bert_error *error) {
     *files = (struct tokenizer_files){0};
     struct json *slow = NULL, *fast = NULL;
@@ -198,12 +203,14 @@ enum bert_status tokenizer_files_read(struct tokenizer_files *files, const char 
         json_get_bool(json_member(json_member(fast, "normalizer"), "lowercase"), &lower);
         if (lower != files->settings.lower_case)
             note(options, folder,
-                 lower ? "tokenizer.json says lowercase, but tokenizer_config.json (or its "
-                         "default) decides: case kept"
-                       : "tokenizer.json keeps case, but tokenizer_config.json (or its "
-                         "default) decides: lower case");
+                 lower
+                     ? "tokenizer.json says lowercase, but tokenizer_config.json (or its "
+                       "default) decides: case kept"
+                     : "tokenizer.json keeps case, but tokenizer_config.json (or its "
+                       "default) decides: lower case");
         bool said = json_get_bool(json_member(slow, "do_lower_case"), &lower);
-        status = read_vocabulary(files, fast, folder, vocabulary_size, said, options, error);
+        status =
+            read_vocabulary(files, fast, folder, vocabulary_size, said, options, error);
     }
     json_free(slow);
     json_free(fast);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * torchlegacy.c: torch.save before PyTorch 1.6: five pickles (a magic number, a version,
- * facts of the system, the state dict, the storages' keys), then each storage as a count of
- * 8 bytes and its elements. Everything is read in the mapping. */
+ * facts of the system, the state dict, the storages' keys), then each storage as a count
+ * of 8 bytes and its elements. Everything is read in the mapping. */
 #include "model/torchfile.h"
 #include "model/torchstate.h"
 
@@ -15,14 +15,16 @@ bool torchfile_is_legacy(const unsigned char *head, size_t size) {
 }
 
 static enum bert_status read_next(struct pickle *pickle, const struct mapping *mapping,
-                                  size_t *at, const char *path, struct bert_error *error) {
+                                  size_t *at, const char *path,
+                                  struct bert_error *error) {
     struct bert_error why;
     size_t used = 0;
     *pickle = (struct pickle){0};
     enum bert_status status =
         pickle_read(pickle, mapping->data + *at, mapping->size - *at, &used, &why);
     *at += used;
-    return status == BERT_OK ? status : error_set(error, status, "%s: %s", path, why.message);
+    return status == BERT_OK ? status
+                             : error_set(error, status, "%s: %s", path, why.message);
 }
 
 static enum bert_status check_system(const struct pickle *pickle, const char *path,
@@ -34,13 +36,15 @@ static enum bert_status check_system(const struct pickle *pickle, const char *pa
         if (pickle_text(pickle, walk.key, &name) &&
             span_equal(name, span_of("little_endian")) &&
             pickle_truth(pickle, walk.value, &truth) && !truth)
-            return error_set(error, BERT_MODEL, "%s: written on a big-endian machine", path);
+            return error_set(error, BERT_MODEL, "%s: written on a big-endian machine",
+                             path);
     }
     return BERT_OK;
 }
 
 /* at: behind the list of keys. */
-static enum bert_status place_storages(struct torch_state *state, const struct pickle *keys,
+static enum bert_status place_storages(struct torch_state *state,
+                                       const struct pickle *keys,
                                        const struct mapping *mapping, size_t at,
                                        const char *path, struct bert_error *error) {
     struct pickle_walk walk = pickle_walk(keys, keys->root);
@@ -51,16 +55,17 @@ static enum bert_status place_storages(struct torch_state *state, const struct p
         struct torch_storage *storage = torch_state_find(state, key);
         size_t size;
         if (!storage || storage->data)
-            return error_set(error, BERT_MODEL, "%s: storage %.*s belongs to no tensor", path,
-                             (int)(key.size < 60 ? key.size : 60), key.data);
+            return error_set(error, BERT_MODEL, "%s: storage %.*s belongs to no tensor",
+                             path, (int)(key.size < 60 ? key.size : 60), key.data);
         if (mapping->size - at < 8)
             return error_set(error, BERT_MODEL, "%s: truncated before storage %.*s", path,
                              (int)(key.size < 60 ? key.size : 60), key.data);
         if (load_u64(mapping->data + at) != storage->count ||
             !size_mul(storage->count, element_size(storage->element), &size))
-            return error_set(error, BERT_MODEL, "%s: storage %.*s has another size than its "
-                             "tensors say", path,
-                             (int)(key.size < 60 ? key.size : 60), key.data);
+            return error_set(error, BERT_MODEL,
+                             "%s: storage %.*s has another size than its "
+                             "tensors say",
+                             path, (int)(key.size < 60 ? key.size : 60), key.data);
         if (size > mapping->size - at - 8)
             return error_set(error, BERT_MODEL, "%s: truncated in storage %.*s", path,
                              (int)(key.size < 60 ? key.size : 60), key.data);
@@ -70,9 +75,10 @@ static enum bert_status place_storages(struct torch_state *state, const struct p
     return BERT_OK;
 }
 
-static enum bert_status read_state(struct checkpoint *checkpoint, const struct pickle *pickle,
-                                   const struct mapping *mapping, size_t at, const char *path,
-                                   struct bert_error *error) {
+static enum bert_status read_state(struct checkpoint *checkpoint,
+                                   const struct pickle *pickle,
+                                   const struct mapping *mapping, size_t at,
+                                   const char *path, struct bert_error *error) {
     struct torch_state state = {0};
     struct pickle keys = {0};
     enum bert_status status = torch_state_begin(&state, pickle, path, error);

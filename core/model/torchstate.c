@@ -12,7 +12,8 @@ static int compare_keys(const void *a, const void *b) {
 
 enum bert_status torch_state_begin(struct torch_state *state, const struct pickle *pickle,
                                    const char *path, struct bert_error *error) {
-    *state = (struct torch_state){calloc(pickle->storage_count + 1, sizeof *state->storages), 0};
+    *state = (struct torch_state){
+        calloc(pickle->storage_count + 1, sizeof *state->storages), 0};
     struct torch_storage *all = state->storages;
     if (!all)
         return error_memory(error);
@@ -26,9 +27,11 @@ enum bert_status torch_state_begin(struct torch_state *state, const struct pickl
     for (size_t i = 0; i < pickle->storage_count; i++) {
         if (count == 0 || compare_keys(&all[count - 1], &all[i]) != 0)
             all[count++] = all[i];
-        else if (all[count - 1].element != all[i].element || all[count - 1].count != all[i].count)
-            return error_set(error, BERT_MODEL, "%s: storage %.*s is described in two ways", path,
-                             (int)(all[i].key.size < 60 ? all[i].key.size : 60), all[i].key.data);
+        else if (all[count - 1].element != all[i].element ||
+                 all[count - 1].count != all[i].count)
+            return error_set(
+                error, BERT_MODEL, "%s: storage %.*s is described in two ways", path,
+                (int)(all[i].key.size < 60 ? all[i].key.size : 60), all[i].key.data);
     }
     state->count = count;
     return BERT_OK;
@@ -64,14 +67,14 @@ static uint32_t find_dict(const struct pickle *pickle) {
     return pickle->root;
 }
 
-/* Within its storage, and with a place for each element: a stride of 0 can make a tensor of
- * any size from a few bytes. */
+/* Within its storage, and with a place for each element: a stride of 0 can make a tensor
+ * of any size from a few bytes. */
 static bool is_inside(const struct pickle_tensor *from, const struct tensor *tensor) {
     size_t size = element_size(tensor->element), extent, begin, end, room, count, bytes;
     return tensor_extent(tensor, &extent) && tensor_elements(tensor, &count) &&
-           size_mul(count, size, &bytes) && bytes <= extent && size_mul(from->offset, size, &begin) &&
-           size_add(begin, extent, &end) && size_mul(from->storage.view_count, size, &room) &&
-           end <= room;
+           size_mul(count, size, &bytes) && bytes <= extent &&
+           size_mul(from->offset, size, &begin) && size_add(begin, extent, &end) &&
+           size_mul(from->storage.view_count, size, &room) && end <= room;
 }
 
 static enum bert_status add_tensor(const struct torch_state *state,
@@ -84,17 +87,18 @@ static enum bert_status add_tensor(const struct torch_state *state,
     memcpy(tensor.stride, from->stride, sizeof tensor.stride);
     int shown = (int)(name.size < 100 ? name.size : 100);
     if (!storage || !storage->data)
-        return error_set(error, BERT_MODEL, "%s: the storage of %.*s is missing", path, shown,
-                         name.data);
+        return error_set(error, BERT_MODEL, "%s: the storage of %.*s is missing", path,
+                         shown, name.data);
     if (!is_inside(from, &tensor))
-        return error_set(error, BERT_MODEL, "%s: %.*s reaches beyond its storage", path, shown,
-                         name.data);
+        return error_set(error, BERT_MODEL, "%s: %.*s reaches beyond its storage", path,
+                         shown, name.data);
     uint64_t first = from->storage.view_begin + from->offset;
     tensor.data = storage->data + first * element_size(tensor.element);
     return checkpoint_add(checkpoint, name, tensor, error);
 }
 
-enum bert_status torch_state_add(const struct torch_state *state, const struct pickle *pickle,
+enum bert_status torch_state_add(const struct torch_state *state,
+                                 const struct pickle *pickle,
                                  struct checkpoint *checkpoint, const char *path,
                                  struct bert_error *error) {
     struct pickle_walk walk = pickle_walk(pickle, find_dict(pickle));

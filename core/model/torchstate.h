@@ -25,7 +25,8 @@ enum bert_status torch_state_begin(struct torch_state *state, const struct pickl
                                    const char *path, struct bert_error *error);
 struct torch_storage *torch_state_find(const struct torch_state *state, struct span key);
 /* Adds the tensors of the state dict, checked against their storages. */
-enum bert_status torch_state_add(const struct torch_state *state, const struct pickle *pickle,
+enum bert_status torch_state_add(const struct torch_state *state,
+                                 const struct pickle *pickle,
                                  struct checkpoint *checkpoint, const char *path,
                                  struct bert_error *error);
 void torch_state_end(struct torch_state *state);

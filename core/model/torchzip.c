@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * torchzip.c: torch.save since PyTorch 1.6, a zip of data.pkl and a file a storage; the one
- * file that knows libzip. torch stores its entries without compression, and only such are
- * read, in place: libzip reads the mapping through a source of ours, which sees where an
- * entry's bytes are. So a zip can neither grow nor lead outside its file. */
+ * torchzip.c: torch.save since PyTorch 1.6, a zip of data.pkl and a file a storage; the
+ * one file that knows libzip. torch stores its entries without compression, and only such
+ * are read, in place: libzip reads the mapping through a source of ours, which sees where
+ * an entry's bytes are. So a zip can neither grow nor lead outside its file. */
 #include "model/torchfile.h"
 #include "model/torchstate.h"
 
@@ -37,7 +37,8 @@ static zip_int64_t read_source(struct archive *archive, void *data, zip_uint64_t
     return (zip_int64_t)count;
 }
 
-static zip_int64_t source(void *arg, void *data, zip_uint64_t size, zip_source_cmd_t command) {
+static zip_int64_t source(void *arg, void *data, zip_uint64_t size,
+                          zip_source_cmd_t command) {
     struct archive *archive = arg;
     zip_stat_t *stat = data;
     zip_error_t none;
@@ -71,10 +72,11 @@ static zip_int64_t source(void *arg, void *data, zip_uint64_t size, zip_source_c
     }
 }
 
-static enum bert_status open_archive(struct archive *archive, const struct mapping *mapping,
-                                     const char *path, struct bert_error *error) {
-    *archive = (struct archive){
-        .bytes = {(const char *)mapping->data, mapping->size}, .path = path};
+static enum bert_status open_archive(struct archive *archive,
+                                     const struct mapping *mapping, const char *path,
+                                     struct bert_error *error) {
+    *archive = (struct archive){.bytes = {(const char *)mapping->data, mapping->size},
+                                .path = path};
     zip_source_t *from = zip_source_function_create(source, archive, NULL);
     if (!from)
         return error_memory(error);
@@ -85,9 +87,9 @@ static enum bert_status open_archive(struct archive *archive, const struct mappi
     return error_set(error, BERT_MODEL, "%s: a truncated or damaged zip file", path);
 }
 
-/* Where the entry's bytes are. What libzip reads of it first must be what stands there, in
- * case a libzip should read ahead. Checksums are not looked at: torch itself can be told
- * to leave them out. */
+/* Where the entry's bytes are. What libzip reads of it first must be what stands there,
+ * in case a libzip should read ahead. Checksums are not looked at: torch itself can be
+ * told to leave them out. */
 static bool locate(struct archive *archive, uint64_t index, uint64_t size,
                    const unsigned char **data) {
     char head[64];
@@ -105,8 +107,8 @@ static bool locate(struct archive *archive, uint64_t index, uint64_t size,
 
 /* The bytes of PREFIX/NAME; data is NULL when there is no such entry. */
 static enum bert_status find_entry(struct archive *archive, const char *prefix,
-                                   const char *folder, struct span name, struct span *bytes,
-                                   struct bert_error *error) {
+                                   const char *folder, struct span name,
+                                   struct span *bytes, struct bert_error *error) {
     zip_stat_t stat;
     struct buffer path = {0};
     const unsigned char *data = NULL;
@@ -129,10 +131,10 @@ static enum bert_status find_entry(struct archive *archive, const char *prefix,
         why = "damaged, or larger than the file";
     else
         *bytes = (struct span){(const char *)data, (size_t)stat.size};
-    enum bert_status status =
-        why && *why ? error_set(error, BERT_MODEL, "%s: entry %.100s is %s", archive->path,
-                                path.data, why)
-                    : BERT_OK;
+    enum bert_status status = why && *why
+                                  ? error_set(error, BERT_MODEL, "%s: entry %.100s is %s",
+                                              archive->path, path.data, why)
+                                  : BERT_OK;
     buffer_release(&path);
     return status;
 }
@@ -155,13 +157,16 @@ static enum bert_status place_storage(struct archive *archive, const char *prefi
                                       struct bert_error *error) {
     struct span bytes;
     size_t want;
-    enum bert_status status = find_entry(archive, prefix, "data/", storage->key, &bytes, error);
+    enum bert_status status =
+        find_entry(archive, prefix, "data/", storage->key, &bytes, error);
     if (status != BERT_OK || !bytes.data)
         return status;
-    if (!size_mul(storage->count, element_size(storage->element), &want) || bytes.size < want)
-        return error_set(error, BERT_MODEL, "%s: storage %.*s is shorter than its tensors say",
-                         archive->path, (int)(storage->key.size < 60 ? storage->key.size : 60),
-                         storage->key.data);
+    if (!size_mul(storage->count, element_size(storage->element), &want) ||
+        bytes.size < want)
+        return error_set(
+            error, BERT_MODEL, "%s: storage %.*s is shorter than its tensors say",
+            archive->path, (int)(storage->key.size < 60 ? storage->key.size : 60),
+            storage->key.data);
     storage->data = (const unsigned char *)bytes.data;
     return BERT_OK;
 }
@@ -188,13 +193,13 @@ static enum bert_status read_state(struct checkpoint *checkpoint, struct archive
     return status;
 }
 
-static enum bert_status read_archive(struct checkpoint *checkpoint, struct archive *archive,
-                                     struct bert_error *error) {
+static enum bert_status read_archive(struct checkpoint *checkpoint,
+                                     struct archive *archive, struct bert_error *error) {
     struct span order, bytes;
     char *prefix = find_prefix(archive);
     if (!prefix)
-        return error_set(error, BERT_MODEL, "%s: a zip file, but not torch's: no data.pkl",
-                         archive->path);
+        return error_set(error, BERT_MODEL,
+                         "%s: a zip file, but not torch's: no data.pkl", archive->path);
     enum bert_status status =
         find_entry(archive, prefix, "", span_of("byteorder"), &order, error);
     if (status == BERT_OK && order.data && span_equal(order, span_of("big")))
@@ -204,8 +209,8 @@ static enum bert_status read_archive(struct checkpoint *checkpoint, struct archi
         status = find_entry(archive, prefix, "", span_of("data.pkl"), &bytes, error);
     if (status == BERT_OK)
         status = bytes.data ? read_state(checkpoint, archive, prefix, bytes, error)
-                            : error_set(error, BERT_MODEL, "%s: damaged: data.pkl is hidden",
-                                        archive->path);
+                            : error_set(error, BERT_MODEL,
+                                        "%s: damaged: data.pkl is hidden", archive->path);
     free(prefix);
     return status;
 }

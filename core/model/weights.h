@@ -22,9 +22,10 @@ struct model_config {
  * BERT_F32, BERT_F16: weight is row-major float or binary16.
  * BERT_INT8: weight is int8 in panels [⌈out/16⌉][⌈in/4⌉][16][4] (panel, group of four
  *   inputs, output in the panel, input in the group), zero-padded, 64-byte aligned;
- *   w[o][k] = scale[o] * q[o][k], |q| <= 127; sum[o] = Σ_k q[o][k]. scale, sum and bias have
- *   ⌈out/16⌉*16 entries, the padding zero. The input it multiplies is quantised (kernel.h).
- * The bias includes W·β where the input is a LayerNorm output quantised without β. */
+ *   w[o][k] = scale[o] * q[o][k], |q| <= 127; sum[o] = Σ_k q[o][k]. scale, sum and bias
+ * have ⌈out/16⌉*16 entries, the padding zero. The input it multiplies is quantised
+ * (kernel.h). The bias includes W·β where the input is a LayerNorm output quantised
+ * without β. */
 struct linear {
     enum bert_precision precision;
     size_t in, out;
@@ -60,10 +61,11 @@ struct weights {
     enum bert_precision precision;
     struct table word, position, type; /* type: row 0 is used */
     struct norm embedding_norm;
-    struct layer *layers; /* config.layers */
+    struct layer *layers;    /* config.layers */
     struct linear transform; /* head: f32 or f16, also in int8 models */
     struct norm transform_norm;
-    struct linear decoder; /* (vocabulary, hidden), often the word table itself; f32 or f16 */
+    struct linear
+        decoder; /* (vocabulary, hidden), often the word table itself; f32 or f16 */
 };
 
 #endif

@@ -92,8 +92,8 @@ static enum bert_status target_close(struct target *target, enum bert_status sta
     return status;
 }
 
-static enum bert_status write_small(const char *folder, const char *name, struct span bytes,
-                                    struct bert_error *error) {
+static enum bert_status write_small(const char *folder, const char *name,
+                                    struct span bytes, struct bert_error *error) {
     char *path = path_join(folder, name);
     if (!path)
         return error_memory(error);
@@ -148,9 +148,8 @@ static const char *base_name(const char *path) {
 }
 
 static void count_source(const struct origin *origin, struct convert_file_facts *facts) {
-    const struct checkpoint *checkpoint = origin_is_bertfile(origin)
-                                              ? &origin->bertfile.checkpoint
-                                              : &origin->checkpoint;
+    const struct checkpoint *checkpoint =
+        origin_is_bertfile(origin) ? &origin->bertfile.checkpoint : &origin->checkpoint;
     facts->tensors = checkpoint->index_count;
     for (size_t i = 0; i < checkpoint->index_count; i++) {
         size_t elements = 0;
@@ -162,7 +161,8 @@ static void count_source(const struct origin *origin, struct convert_file_facts 
         facts->bytes += checkpoint->mappings[i].size;
 }
 
-static void count_result(const struct bertfile_plan *plan, struct convert_file_facts *facts) {
+static void count_result(const struct bertfile_plan *plan,
+                         struct convert_file_facts *facts) {
     facts->bytes = plan->total;
     for (size_t i = 0; i < plan->count; i++)
         facts->tensors += strncmp(plan->items[i].name, "pad.", 4) != 0;
@@ -208,8 +208,8 @@ static enum bert_status write_folder(struct conversion *conversion, const char *
     if (status == BERT_OK && mkdir(folder, 0777) != 0 && errno != EEXIST)
         status = io_error(folder, error);
     if (status == BERT_OK)
-        status = write_small(folder, "config.json", (struct span){config.data, config.size},
-                             error);
+        status = write_small(folder, "config.json",
+                             (struct span){config.data, config.size}, error);
     if (status == BERT_OK)
         status = write_small(folder, "tokenizer_config.json",
                              (struct span){tokenizer.data, tokenizer.size}, error);
@@ -252,12 +252,14 @@ static enum bert_status prepare(struct conversion *conversion, const char *path,
         return status;
     if (origin->bertfile.precision == BERT_INT8)
         return error_set(error, BERT_MODEL,
-                         "%s: holds int8 weights already; convert its source again", path);
+                         "%s: holds int8 weights already; convert its source again",
+                         path);
     enum bert_precision precision = options->precision;
     if (precision == BERT_PRECISION_DEFAULT && !options->hugging_face)
         precision = BERT_INT8;
     if (precision == BERT_INT8 && options->hugging_face)
-        return error_set(error, BERT_USAGE, "a Hugging Face folder holds f32 or f16, no int8");
+        return error_set(error, BERT_USAGE,
+                         "a Hugging Face folder holds f32 or f16, no int8");
     bool own = origin_is_bertfile(origin);
     conversion->input =
         (struct bertfile_input){.parts = &origin->parts,
@@ -269,9 +271,9 @@ static enum bert_status prepare(struct conversion *conversion, const char *path,
                                            : own            ? origin->bertfile.license
                                                             : NULL,
                                 .hugging_face = options->hugging_face};
-    conversion->hashing = (struct hashing){
-        .mappings = own ? &origin->mapping : origin->checkpoint.mappings,
-        .count = own ? 1 : origin->checkpoint.mapping_count};
+    conversion->hashing =
+        (struct hashing){.mappings = own ? &origin->mapping : origin->checkpoint.mappings,
+                         .count = own ? 1 : origin->checkpoint.mapping_count};
     conversion->report->precision = precision;
     conversion->report->source_format = origin->format;
     count_source(origin, &conversion->report->source);
@@ -295,7 +297,8 @@ enum bert_status convert_run(const char *source, const char *output,
                                        : write_file(&conversion, output, error);
         if (conversion.hashing.started)
             hashing_end(&conversion.hashing);
-        memcpy(report->source.sha256, conversion.hashing.text, sizeof report->source.sha256);
+        memcpy(report->source.sha256, conversion.hashing.text,
+               sizeof report->source.sha256);
         report->result.parameters = report->source.parameters;
     }
     if (status == BERT_OK)

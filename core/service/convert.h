@@ -24,7 +24,8 @@ enum { CONVERT_SHA256 = 65 };
 struct convert_file_facts {
     size_t tensors;
     uint64_t parameters, bytes;
-    char sha256[CONVERT_SHA256]; /* of the file; of several (shards), one after the other */
+    char sha256[CONVERT_SHA256]; /* of the file; of several (shards), one after the other
+                                  */
 };
 
 struct convert_report {
@@ -34,9 +35,9 @@ struct convert_report {
     double seconds;
 };
 
-/* Writes output (a temporary file beside it, then a rename; a folder's weights last). Fails
- * with BERT_MODEL for the source, BERT_IO for the output, BERT_USAGE for an output that
- * cannot be one (a terminal). */
+/* Writes output (a temporary file beside it, then a rename; a folder's weights last).
+ * Fails with BERT_MODEL for the source, BERT_IO for the output, BERT_USAGE for an output
+ * that cannot be one (a terminal). */
 enum bert_status convert_run(const char *source, const char *output,
                              const struct convert_options *options,
                              struct convert_report *report, struct bert_error *error);
@@ -44,8 +45,8 @@ enum bert_status convert_run(const char *source, const char *output,
 /* Appends a line for each tensor of any file that can be read: name, type, shape (sizes
  * with x between them), bytes, and the part of a BERT that it is, or nothing. json: one
  * object instead, with the file's metadata. */
-enum bert_status convert_inspect(const char *path, bool no_mmap, bool json, struct buffer *out,
-                                 struct bert_error *error);
+enum bert_status convert_inspect(const char *path, bool no_mmap, bool json,
+                                 struct buffer *out, struct bert_error *error);
 
 /* Reads every byte of a model.bert. */
 enum bert_status convert_verify(const char *path, bool no_mmap, uint64_t *bytes,
@@ -59,13 +60,15 @@ struct convert_answer {
     char text[100], word[100];
     double probability;
 };
-enum bert_status convert_self_test(struct bert_model *model, struct convert_answer *answer,
+enum bert_status convert_self_test(struct bert_model *model,
+                                   struct convert_answer *answer,
                                    struct bert_error *error);
 
 struct convert_difference { /* zero-initialised; sums over all calls */
     size_t texts, failed, masks;
-    size_t same_first, same_five; /* masks with equal first answer, with equal first five */
-    double largest, sum;          /* of |p_a - p_b| over a's first five answers */
+    size_t same_first,
+        same_five;       /* masks with equal first answer, with equal first five */
+    double largest, sum; /* of |p_a - p_b| over a's first five answers */
     size_t compared;
 };
 /* Fills the masks of one text with both models. An answer that b lacks among its first

@@ -11,9 +11,11 @@
 
 /* ---- Inspect ---- */
 
-static void put_shape(struct buffer *out, const struct tensor *tensor, const char *between) {
+static void put_shape(struct buffer *out, const struct tensor *tensor,
+                      const char *between) {
     for (int i = 0; i < tensor->rank; i++)
-        buffer_printf(out, "%s%llu", i ? between : "", (unsigned long long)tensor->shape[i]);
+        buffer_printf(out, "%s%llu", i ? between : "",
+                      (unsigned long long)tensor->shape[i]);
 }
 
 static size_t tensor_bytes_stored(const struct tensor *tensor) {
@@ -27,8 +29,11 @@ static size_t tensor_bytes_stored(const struct tensor *tensor) {
 /* Names come from strangers' files: control characters would break the lines. */
 static void put_cell(struct buffer *out, const char *text) {
     for (; *text; text++) {
-        const char *escape = *text == '\t' ? "\\t" : *text == '\n' ? "\\n"
-                             : *text == '\r' ? "\\r" : *text == '\\' ? "\\\\" : NULL;
+        const char *escape = *text == '\t'   ? "\\t"
+                             : *text == '\n' ? "\\n"
+                             : *text == '\r' ? "\\r"
+                             : *text == '\\' ? "\\\\"
+                                             : NULL;
         if (escape)
             buffer_add_text(out, escape);
         else
@@ -84,8 +89,8 @@ static void put_metadata(struct buffer *out, const struct checkpoint *checkpoint
     buffer_add_byte(out, '}');
 }
 
-enum bert_status convert_inspect(const char *path, bool no_mmap, bool json, struct buffer *out,
-                                 struct bert_error *error) {
+enum bert_status convert_inspect(const char *path, bool no_mmap, bool json,
+                                 struct buffer *out, struct bert_error *error) {
     struct checkpoint checkpoint;
     enum bert_status status = checkpoint_open(&checkpoint, path, no_mmap, error);
     if (status != BERT_OK)
@@ -122,8 +127,9 @@ enum bert_status convert_verify(const char *path, bool no_mmap, uint64_t *bytes,
     struct keeper keeper = {0};
     const struct loader_options options = {.no_mmap = no_mmap};
     enum bert_status status =
-        path_is_folder(path) ? error_set(error, BERT_MODEL, "%s: no model.bert file", path)
-                             : origin_open(&origin, path, &options, error);
+        path_is_folder(path)
+            ? error_set(error, BERT_MODEL, "%s: no model.bert file", path)
+            : origin_open(&origin, path, &options, error);
     if (path_is_folder(path))
         return status;
     if (status == BERT_OK && !origin_is_bertfile(&origin))
@@ -145,19 +151,22 @@ static const char *const sentences[] = {
     "the capital of france is [MASK] .",
 };
 
-enum bert_status convert_self_test(struct bert_model *model, struct convert_answer *answer,
+enum bert_status convert_self_test(struct bert_model *model,
+                                   struct convert_answer *answer,
                                    struct bert_error *error) {
     struct bert_session *session;
     enum bert_status status = bert_session_new(&session, model, 0, error);
     if (status != BERT_OK)
         return status;
-    status = error_set(error, BERT_RECORD, "the vocabulary knows none of the test sentences");
+    status =
+        error_set(error, BERT_RECORD, "the vocabulary knows none of the test sentences");
     for (size_t i = 0; i < sizeof sentences / sizeof *sentences; i++) {
         struct bert_text text = {.bytes = sentences[i], .length = strlen(sentences[i])};
         struct bert_fill_options options = {.k = 1};
         struct bert_result result;
         struct bert_tokens tokens;
-        if (bert_tokenize(session, text.bytes, text.length, 0, &tokens, NULL) != BERT_OK ||
+        if (bert_tokenize(session, text.bytes, text.length, 0, &tokens, NULL) !=
+                BERT_OK ||
             tokens.unknown > 0)
             continue;
         status = bert_fill(session, &text, 1, &options, &result, error);

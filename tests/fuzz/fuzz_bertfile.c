@@ -20,7 +20,8 @@ static void repair(unsigned char *bytes, size_t size) {
         (uint64_t)end <= size - header.data) {
         char digits[9];
         memcpy(bytes + BERTFILE_DIGITS, "00000000", 8);
-        snprintf(digits, sizeof digits, "%08x", crc32c(0, bytes, header.data + (size_t)end));
+        snprintf(digits, sizeof digits, "%08x",
+                 crc32c(0, bytes, header.data + (size_t)end));
         memcpy(bytes + BERTFILE_DIGITS, digits, 8);
     }
     json_free(header.json);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * fuzz_checkpoint.h: reads whatever a reader let through, so that a place outside the file
- * shows. */
+ * fuzz_checkpoint.h: reads whatever a reader let through, so that a place outside the
+ * file shows. */
 #ifndef TESTS_FUZZ_CHECKPOINT_H
 #define TESTS_FUZZ_CHECKPOINT_H
 

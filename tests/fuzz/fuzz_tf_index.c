@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * fuzz_tf_index.c: the input is an index file; and once more, it is the contents of a data
- * block, around which an index with good checksums is built. */
+ * fuzz_tf_index.c: the input is an index file; and once more, it is the contents of a
+ * data block, around which an index with good checksums is built. */
 #include "fuzz_checkpoint.h"
 #include "fuzz_file.h"
 
@@ -16,7 +16,8 @@ static void parse(struct span index) {
     arena_init(&checkpoint.arena);
     if (tfcheckpoint_parse(&checkpoint, index, NULL, &count, "fuzz", NULL) == BERT_OK) {
         count = 1;
-        if (tfcheckpoint_parse(&checkpoint, index, &shard, &count, "fuzz", NULL) == BERT_OK &&
+        if (tfcheckpoint_parse(&checkpoint, index, &shard, &count, "fuzz", NULL) ==
+                BERT_OK &&
             checkpoint_index(&checkpoint, NULL) == BERT_OK)
             touch_tensors(&checkpoint);
     }

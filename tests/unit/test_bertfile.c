@@ -72,14 +72,16 @@ static void same_model(const struct model_file *x, const struct model_file *y) {
     ck_assert_int_eq(a->precision, b->precision);
     ck_assert_int_eq(memcmp(&a->config, &b->config, sizeof a->config), 0);
     same_bytes(a->word.data, b->word.data, a->word.rows * a->word.width * wide);
-    same_bytes(a->position.data, b->position.data, a->position.rows * a->position.width * wide);
+    same_bytes(a->position.data, b->position.data,
+               a->position.rows * a->position.width * wide);
     same_bytes(a->type.data, b->type.data, a->type.rows * a->type.width * wide);
     for (int i = 0; i < a->config.layers; i++) {
         same_linear(&a->layers[i].query_key_value, &b->layers[i].query_key_value);
         same_linear(&a->layers[i].attention_output, &b->layers[i].attention_output);
         same_linear(&a->layers[i].up, &b->layers[i].up);
         same_linear(&a->layers[i].down, &b->layers[i].down);
-        same_bytes(a->layers[i].output_norm.gamma, b->layers[i].output_norm.gamma, 32 * 4);
+        same_bytes(a->layers[i].output_norm.gamma, b->layers[i].output_norm.gamma,
+                   32 * 4);
         same_bytes(a->layers[i].output_norm.beta, b->layers[i].output_norm.beta, 32 * 4);
     }
     same_linear(&a->transform, &b->transform);
@@ -88,7 +90,7 @@ static void same_model(const struct model_file *x, const struct model_file *y) {
     ck_assert_int_eq(loader_tokenizer(x)->lower_case, loader_tokenizer(y)->lower_case);
 }
 
-static const char *const folders[] = {"f32", "untied", "f16",         "bf16",
+static const char *const folders[] = {"f32", "untied",  "f16",         "bf16",
                                       "tf",  "sharded", "bin-strided", "bin-legacy"};
 
 START_TEST(file_equals_folder_in_each_precision) {
@@ -296,7 +298,8 @@ END_TEST
 START_TEST(nan_is_refused_and_leaves_no_file) {
     scratch_begin();
     struct buffer bytes = scratch_read(TINY "f32/model.safetensors");
-    static const size_t places[] = {0, 249728, 228480, 67000}; /* bias, up, query, words */
+    static const size_t places[] = {0, 249728, 228480,
+                                    67000}; /* bias, up, query, words */
     scratch_copy(TINY "f32/config.json", "config.json");
     scratch_copy(TINY "f32/vocab.txt", "vocab.txt");
     for (int i = 0; i < 12; i++) {
@@ -309,7 +312,8 @@ START_TEST(nan_is_refused_and_leaves_no_file) {
         memcpy(at, "\0\0\xc0\x7f", 4);
         scratch_write("model.safetensors", bytes.data, bytes.size);
         char *out = scratch_path("x.bert");
-        ck_assert_int_eq(convert_run(scratch, out, &options, &report, &error), BERT_MODEL);
+        ck_assert_int_eq(convert_run(scratch, out, &options, &report, &error),
+                         BERT_MODEL);
         ck_assert_msg(strstr(error.message, "not finite") != NULL, "%s", error.message);
         ck_assert(!path_exists(out));
         free(out);
@@ -331,21 +335,23 @@ START_TEST(outputs_that_cannot_be) {
     for (size_t i = 0; i < sizeof outputs / sizeof *outputs; i++) {
         struct convert_options options = {.jobs = 1};
         struct convert_report report;
-        ck_assert_int_eq(convert_run(TINY "f32", outputs[i].path, &options, &report, NULL),
-                         outputs[i].status);
+        ck_assert_int_eq(
+            convert_run(TINY "f32", outputs[i].path, &options, &report, NULL),
+            outputs[i].status);
     }
     struct convert_options options = {.jobs = 1};
     struct convert_report report;
     struct bert_error error = {0};
-    ck_assert_int_eq(convert_run(TINY "no-head", "/tmp/never.bert", &options, &report, &error),
-                     BERT_MODEL);
+    ck_assert_int_eq(
+        convert_run(TINY "no-head", "/tmp/never.bert", &options, &report, &error),
+        BERT_MODEL);
     ck_assert_ptr_nonnull(strstr(error.message, "no masked-LM head"));
 }
 END_TEST
 
 START_TEST(inspect_lists_every_format) {
-    static const char *const paths[] = {TINY "f32", TINY "bin-zip", TINY "bin-legacy", TINY "tf",
-                                        TINY "no-head"};
+    static const char *const paths[] = {TINY "f32", TINY "bin-zip", TINY "bin-legacy",
+                                        TINY "tf", TINY "no-head"};
     struct buffer text = {0}, json = {0};
     ck_assert_int_eq(convert_inspect(paths[_i], false, false, &text, NULL), BERT_OK);
     ck_assert_ptr_nonnull(buffer_text(&text));

@@ -31,7 +31,8 @@ static void same_floats(const float *a, const float *b, size_t n, double toleran
                             tolerance * (fabs((double)a[i]) + 1e-3));
 }
 
-static void same_linear(const struct linear *a, const struct linear *b, double tolerance) {
+static void same_linear(const struct linear *a, const struct linear *b,
+                        double tolerance) {
     ck_assert_uint_eq(a->in, b->in);
     ck_assert_uint_eq(a->out, b->out);
     for (size_t i = 0; i < a->in * a->out; i++) {
@@ -92,7 +93,7 @@ static const struct {
     {TINY "bf16", 8e-3},
     {TINY "bin-zip", 0},
     {TINY "bin-zip/pytorch_model.bin", 0},
-    {TINY "bin-legacy", 0},                   /* C01 C05 C06 C16 */
+    {TINY "bin-legacy", 0}, /* C01 C05 C06 C16 */
     {TINY "bin-module-half", 1e-3},
     {TINY "bin-strided", 0},
     {TINY "tf", 0}, /* C22 C24 */
@@ -117,7 +118,8 @@ START_TEST(f32_is_read_in_place) {
     struct model_file *file = load(TINY "f32", BERT_F32);
     const struct weights *weights = loader_weights(file);
     ck_assert_ptr_eq(weights->word.data, weights->decoder.weight);
-    const char *first = weights->layers[0].up.weight, *second = weights->layers[1].up.weight;
+    const char *first = weights->layers[0].up.weight,
+               *second = weights->layers[1].up.weight;
     ck_assert_int_eq(second - first, 279680 - 237184); /* their offsets in the file */
     loader_close(file);
 }
@@ -137,7 +139,8 @@ START_TEST(untied_decoder_is_its_own) {
     struct model_file *file = load(TINY "untied", BERT_F32);
     const struct weights *weights = loader_weights(file);
     ck_assert_ptr_ne(weights->word.data, weights->decoder.weight);
-    ck_assert_int_ne(memcmp(weights->word.data, weights->decoder.weight, 1200 * 32 * 4), 0);
+    ck_assert_int_ne(memcmp(weights->word.data, weights->decoder.weight, 1200 * 32 * 4),
+                     0);
     loader_close(file);
 }
 END_TEST
@@ -219,12 +222,14 @@ static void refuses(const char *path, const char *part, const char *other) {
 START_TEST(t03_case_is_that_of_tokenizer_config) {
     begin_folder();
     struct model_file *file = load_scratch();
-    ck_assert(loader_tokenizer(file)->lower_case && loader_tokenizer(file)->strip_accents);
+    ck_assert(loader_tokenizer(file)->lower_case &&
+              loader_tokenizer(file)->strip_accents);
     loader_close(file);
     scratch_write_text("tokenizer_config.json",
                        "{\"do_lower_case\": false, \"strip_accents\": null}");
     file = load_scratch();
-    ck_assert(!loader_tokenizer(file)->lower_case && !loader_tokenizer(file)->strip_accents);
+    ck_assert(!loader_tokenizer(file)->lower_case &&
+              !loader_tokenizer(file)->strip_accents);
     ck_assert(loader_tokenizer(file)->split_chinese);
     loader_close(file);
     scratch_end();
@@ -272,9 +277,11 @@ START_TEST(vocabulary_of_tokenizer_json) {
                        "\"[PAD]\": 0, \"##b\": 1}}, \"added_tokens\": [{\"id\": 3, "
                        "\"content\": \"[NEW]\"}, {\"id\": 0, \"content\": \"[PAD]\"}]}");
     check_vocabulary("[PAD]\n##b\n天\n[NEW]\n");
-    scratch_write_text("tokenizer.json", "{\"model\": {\"vocab\": {\"a\": 0, \"b\": 9}}}");
+    scratch_write_text("tokenizer.json",
+                       "{\"model\": {\"vocab\": {\"a\": 0, \"b\": 9}}}");
     refuses(scratch, "tokenizer.json", "out of range");
-    scratch_write_text("tokenizer.json", "{\"model\": {\"vocab\": {\"a\": 0, \"b\": 0}}}");
+    scratch_write_text("tokenizer.json",
+                       "{\"model\": {\"vocab\": {\"a\": 0, \"b\": 0}}}");
     refuses(scratch, "tokenizer.json", "one id");
     scratch_write_text("tokenizer.json",
                        "{\"model\": {\"type\": \"BPE\", \"vocab\": {\"a\": 0}}}");
@@ -322,8 +329,9 @@ START_TEST(c04_no_head_is_refused) {
 END_TEST
 
 START_TEST(c08_git_lfs_pointer) {
-    static const char pointer[] = "version https://git-lfs.github.com/spec/v1\noid sha256:00\n"
-                                  "size 409102348\n";
+    static const char pointer[] =
+        "version https://git-lfs.github.com/spec/v1\noid sha256:00\n"
+        "size 409102348\n";
     begin_folder();
     scratch_write_text("model.safetensors", pointer);
     refuses(scratch, "Git LFS pointer", "model.safetensors");
@@ -352,7 +360,8 @@ static const struct {
     const char *more, *part, *other;
 } bad_configs[] = {
     {", \"model_type\": \"roberta\"", "model_type", "roberta"},
-    {", \"position_embedding_type\": \"relative_key\"", "position_embedding_type", "relative"},
+    {", \"position_embedding_type\": \"relative_key\"", "position_embedding_type",
+     "relative"},
     {", \"hidden_act\": \"relu\"", "hidden_act", "relu"}, /* C19 */
     {", \"is_decoder\": true", "is_decoder", "encoders"},
     {", \"vocab_size\": 1201", "word_embeddings", "1201"},
@@ -378,7 +387,8 @@ START_TEST(more_layers_than_there_are) {
                        "{\"hidden_size\": 32, \"num_hidden_layers\": 4, "
                        "\"num_attention_heads\": 4, \"intermediate_size\": 96}");
     refuses(scratch, "no tensor", "bert.encoder.layer.3.");
-    scratch_write_text("config.json", "{\"hidden_size\": 32, \"num_attention_heads\": 5}");
+    scratch_write_text("config.json",
+                       "{\"hidden_size\": 32, \"num_attention_heads\": 5}");
     refuses(scratch, "hidden_size", "5 heads");
     scratch_end();
 }
@@ -420,7 +430,8 @@ END_TEST
 int main(void) {
     Suite *suite = suite_create("loader");
     TCase *files = tcase_create("files");
-    tcase_add_loop_test(files, layout_has_the_weights, 0, sizeof layouts / sizeof *layouts);
+    tcase_add_loop_test(files, layout_has_the_weights, 0,
+                        sizeof layouts / sizeof *layouts);
     tcase_add_test(files, f32_is_read_in_place);
     tcase_add_test(files, f16_halves_the_weights);
     tcase_add_test(files, untied_decoder_is_its_own);

@@ -31,7 +31,8 @@ static double float_output(const struct linear *linear, size_t output, const dou
 static int quantum(const struct linear *linear, size_t output, size_t k) {
     size_t groups = (linear->in + GROUP - 1) / GROUP;
     const int8_t *panels = linear->weight;
-    return panels[((output / PANEL * groups + k / GROUP) * PANEL + output % PANEL) * GROUP +
+    return panels[((output / PANEL * groups + k / GROUP) * PANEL + output % PANEL) *
+                      GROUP +
                   k % GROUP];
 }
 
@@ -55,8 +56,8 @@ static void make_input(double *x, size_t n) {
     }
 }
 
-/* The outputs are of size 1 to 4; rounding weights to 1/127 of a row's largest leaves less
- * than this. */
+/* The outputs are of size 1 to 4; rounding weights to 1/127 of a row's largest leaves
+ * less than this. */
 static void near(double want, double got) {
     ck_assert_msg(fabs(want - got) < 0.05, "%g is not near %g", got, want);
 }
@@ -83,7 +84,8 @@ START_TEST(layers_behind_norms) {
     ck_assert_int_eq(b->precision, BERT_INT8);
     for (int i = 0; i < a->config.layers; i++) {
         const struct layer *x = &a->layers[i], *y = &b->layers[i];
-        const struct norm *before = i ? &a->layers[i - 1].output_norm : &a->embedding_norm;
+        const struct norm *before =
+            i ? &a->layers[i - 1].output_norm : &a->embedding_norm;
         const struct norm *quant = i ? &b->layers[i - 1].output_norm : &b->embedding_norm;
         /* Queries and keys; values are rescaled, and tested with the output. */
         compare_behind_norm(before, quant, &x->query_key_value, &y->query_key_value, 64);
@@ -150,11 +152,8 @@ static void quantise(const float *weights, const float *bias, size_t out, size_t
                             .shape = {out, in},
                             .data = (const unsigned char *)weights};
     tensor_pack_strides(&tensor);
-    struct stack stack = {.count = 1,
-                          .weights = {&tensor},
-                          .in = in,
-                          .out = out,
-                          .bias = bias};
+    struct stack stack = {
+        .count = 1, .weights = {&tensor}, .in = in, .out = out, .bias = bias};
     struct rewrite rewrite = {0};
     struct bert_error error = {0};
     ck_assert_int_eq(quantize_linear(&stack, &rewrite, NULL, panels, &error), want);

@@ -20,7 +20,8 @@ static void write_file(const char *header, size_t data) {
     buffer_release(&bytes);
 }
 
-static enum bert_status open_file(struct checkpoint *checkpoint, struct bert_error *error) {
+static enum bert_status open_file(struct checkpoint *checkpoint,
+                                  struct bert_error *error) {
     char *path = scratch_path("x.safetensors");
     enum bert_status status = checkpoint_open(checkpoint, path, false, error);
     free(path);
@@ -31,10 +32,11 @@ static void refused(const char *part) {
     struct checkpoint checkpoint;
     struct bert_error error = {0};
     ck_assert_int_eq(open_file(&checkpoint, &error), BERT_MODEL);
-    ck_assert_msg(strstr(error.message, part) != NULL, "'%s' lacks '%s'", error.message, part);
+    ck_assert_msg(strstr(error.message, part) != NULL, "'%s' lacks '%s'", error.message,
+                  part);
 }
 
-#define F32(shape, begin, end)                                                            \
+#define F32(shape, begin, end) \
     "{\"dtype\":\"F32\",\"shape\":[" shape "],\"data_offsets\":[" begin "," end "]}"
 
 static const struct {
@@ -53,7 +55,8 @@ static const struct {
     {"{\"a\":" F32("4294967296,4294967296", "0", "4") "}", 4, "overflows"},
     {"{\"a\":" F32("4611686018427387904", "0", "4") "}", 4, "overflows"},
     {"{\"a\":" F32("1", "0", "9223372036854775807") "}", 4, "does not match"},
-    {"{\"a\":" F32("1", "9223372036854775803", "9223372036854775807") "}", 4, "truncated"},
+    {"{\"a\":" F32("1", "9223372036854775803", "9223372036854775807") "}", 4,
+     "truncated"},
     {"{\"a\":" F32("1", "4", "0") "}", 4, "bad offsets"},
     {"{\"a\":" F32("1", "-4", "0") "}", 4, "bad offsets"},
     {"{\"a\":" F32("-1", "0", "4") "}", 4, "bad shape"},
@@ -66,8 +69,9 @@ static const struct {
     {"[]", 4, "no safetensors"},
     {"", 4, "no safetensors"},
     /* Two names of one part */
-    {"{\"bert.embeddings.LayerNorm.gamma\":" F32("1", "0", "4")
-     ",\"embeddings.LayerNorm.weight\":" F32("1", "4", "8") "}", 8, "same tensor"},
+    {"{\"bert.embeddings.LayerNorm.gamma\":" F32(
+         "1", "0", "4") ",\"embeddings.LayerNorm.weight\":" F32("1", "4", "8") "}",
+     8, "same tensor"},
 };
 
 START_TEST(lie_is_refused) {
@@ -84,12 +88,9 @@ static const struct {
     size_t size; /* of the whole file */
     const char *why;
 } lengths[] = {
-    {100000001, 64, "at most"},
-    {UINT64_C(1) << 63, 64, "at most"},
-    {UINT64_MAX, 64, "at most"},
-    {1000, 64, "truncated"},
-    {57, 64, "truncated"},
-    {2, 7, "only 7 bytes"},
+    {100000001, 64, "at most"},  {UINT64_C(1) << 63, 64, "at most"},
+    {UINT64_MAX, 64, "at most"}, {1000, 64, "truncated"},
+    {57, 64, "truncated"},       {2, 7, "only 7 bytes"},
     {2, 0, "only 0 bytes"},
 };
 
@@ -140,8 +141,11 @@ END_TEST
 
 START_TEST(empty_tensors_and_unknown_types_are_kept_out_of_the_way) {
     scratch_begin();
-    write_file("{\"e\":" F32("0,7", "0", "0") ",\"a\":" F32("", "0", "4")
-               ",\"x\":{\"dtype\":\"F8_E5M2\",\"shape\":[3],\"data_offsets\":[4,7]}}", 7);
+    write_file(
+        "{\"e\":" F32("0,7", "0", "0") ",\"a\":" F32(
+            "", "0",
+            "4") ",\"x\":{\"dtype\":\"F8_E5M2\",\"shape\":[3],\"data_offsets\":[4,7]}}",
+        7);
     struct checkpoint checkpoint;
     ck_assert_int_eq(open_file(&checkpoint, NULL), BERT_OK);
     ck_assert_uint_eq(checkpoint.count, 3);
@@ -228,7 +232,7 @@ START_TEST(c05_c06_c22_what_is_left_out) {
 }
 END_TEST
 
-#define LOOP(tcase, test, array)                                                          \
+#define LOOP(tcase, test, array) \
     tcase_add_loop_test(tcase, test, 0, sizeof(array) / sizeof *(array))
 
 int main(void) {

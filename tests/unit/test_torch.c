@@ -18,40 +18,66 @@ static const struct {
     size_t size;
     const char *why;
 } bad_pickles[] = {
-#define P(text, why) {text, sizeof text - 1, why}
+#define P(text, why) \
+    { text, sizeof text - 1, why }
     /* C17 */
-    P("\x80\x02" "cposix\nsystem\nX\4\0\0\0true\x85R.", "posix.system"),
-    P("\x80\x02" "cos\nsystem\n(X\1\0\0\0xtR.", "os.system"),
-    P("\x80\x04\x8c\x08" "builtins\x8c\x04" "eval\x93.", "builtins.eval"),
-    P("\x80\x02" "cbuiltins\ngetattr\n.", "builtins.getattr"),
+    P("\x80\x02"
+      "cposix\nsystem\nX\4\0\0\0true\x85R.",
+      "posix.system"),
+    P("\x80\x02"
+      "cos\nsystem\n(X\1\0\0\0xtR.",
+      "os.system"),
+    P("\x80\x04\x8c\x08"
+      "builtins\x8c\x04"
+      "eval\x93.",
+      "builtins.eval"),
+    P("\x80\x02"
+      "cbuiltins\ngetattr\n.",
+      "builtins.getattr"),
     P("\x80\x02(S'echo'\ni", "opcode 0x53"),
     P("\x80\x02}\x81.", "opcode 0x81"),
-    P("\x80\x02" "K\1K\2K\3s.", "cannot hold"),
+    P("\x80\x02"
+      "K\1K\2K\3s.",
+      "cannot hold"),
     P("\x80\x02](K\1K\2u.", "cannot hold"),
     P("\x80\x02}K\1a.", "cannot hold"),
     P("\x80\x02}K\1s.", "too few values"),
     P("\x80\x02s.", "too few values"),
     P("\x80\x02R.", "too few values"),
-    P("\x80\x02" "u.", "mark is missing"),
+    P("\x80\x02"
+      "u.",
+      "mark is missing"),
     P("\x80\x02(}K\1K\2s.", "full stack"),
     P("\x80\x02((((.", "empty one"),
     P("\x80\x02h\7.", "never stored"),
     P("\x80\x02K\1r\xff\xff\xff\xff.", "too many values"),
-    P("\x80\x02X\xff\xff\xff\xff" "abc.", "truncated"),
-    P("\x80\x02\x8d\xff\xff\xff\xff\xff\xff\xff\xff" "abc.", "truncated"),
+    P("\x80\x02X\xff\xff\xff\xff"
+      "abc.",
+      "truncated"),
+    P("\x80\x02\x8d\xff\xff\xff\xff\xff\xff\xff\xff"
+      "abc.",
+      "truncated"),
     P("\x80\x02}", "truncated"),
     P("", "truncated"),
     P("\x80\x02K\1)R.", "no callable"),
-    P("\x80\x02" "ctorch\nFloatStorage\n)R.", "storage class"),
+    P("\x80\x02"
+      "ctorch\nFloatStorage\n)R.",
+      "storage class"),
     P("\x80\x02)Q.", "not described"),
-    P("\x80\x02" "ctorch._utils\n_rebuild_tensor_v2\n)R.", "not described"),
-    P("\x80\x02" "ctorch._utils\n_rebuild_parameter\n)R.", "without its argument"),
-    P("\x80\x02" "ccollections\nOrderedDict\n]]K\1aa\x85R.", "as Python does"),
+    P("\x80\x02"
+      "ctorch._utils\n_rebuild_tensor_v2\n)R.",
+      "not described"),
+    P("\x80\x02"
+      "ctorch._utils\n_rebuild_parameter\n)R.",
+      "without its argument"),
+    P("\x80\x02"
+      "ccollections\nOrderedDict\n]]K\1aa\x85R.",
+      "as Python does"),
 #undef P
 };
 
 static enum bert_status read_all(struct pickle *pickle, const void *bytes, size_t size,
-                             struct bert_error *error) {
+                                 struct bert_error *error) {
     size_t used = 0;
     *pickle = (struct pickle){0};
     enum bert_status status = pickle_read(pickle, bytes, size, &used, error);
@@ -62,7 +88,8 @@ static enum bert_status read_all(struct pickle *pickle, const void *bytes, size_
 START_TEST(c17_pickle_is_refused) {
     struct pickle pickle;
     struct bert_error error = {0};
-    char *exact = malloc(bad_pickles[_i].size + 1); /* so that a read past its end shows */
+    char *exact =
+        malloc(bad_pickles[_i].size + 1); /* so that a read past its end shows */
     memcpy(exact, bad_pickles[_i].bytes, bad_pickles[_i].size);
     exact = realloc(exact, bad_pickles[_i].size ? bad_pickles[_i].size : 1);
     ck_assert_int_eq(read_all(&pickle, exact, bad_pickles[_i].size, &error), BERT_MODEL);
@@ -75,7 +102,8 @@ END_TEST
 
 START_TEST(pickle_that_contains_itself_ends) {
     /* a list and a dict that hold themselves */
-    static const char list[] = "\x80\x02]q\0h\0a.", dict[] = "\x80\x02}q\0X\1\0\0\0kh\0s.";
+    static const char list[] = "\x80\x02]q\0h\0a.",
+                      dict[] = "\x80\x02}q\0X\1\0\0\0kh\0s.";
     struct pickle pickle;
     ck_assert_int_eq(read_all(&pickle, list, sizeof list - 1, NULL), BERT_OK);
     struct pickle_walk walk = pickle_walk(&pickle, pickle.root);
@@ -101,9 +129,11 @@ START_TEST(pickle_memory_is_bounded) {
 END_TEST
 
 START_TEST(python_2_dict_and_integers) {
-    static const char dict[] = "\x80\x02" "ccollections\nOrderedDict\n](]U\1aa"
+    static const char dict[] = "\x80\x02"
+                               "ccollections\nOrderedDict\n](]U\1aa"
                                "]q\1(U\1bK\7eX\1\0\0\0z0e\x85R.";
-    static const char good[] = "\x80\x02" "ccollections\nOrderedDict\n]](U\1bK\7ea\x85R.";
+    static const char good[] = "\x80\x02"
+                               "ccollections\nOrderedDict\n]](U\1bK\7ea\x85R.";
     struct pickle pickle;
     struct bert_error error = {0};
     ck_assert_int_eq(read_all(&pickle, good, sizeof good - 1, &error), BERT_OK);
@@ -134,7 +164,8 @@ START_TEST(c15_truncated_zip) {
     scratch_begin();
     static const double shares[] = {0.999, 0.9, 0.5, 0.01, 0.0001};
     for (size_t i = 0; i < sizeof shares / sizeof *shares; i++) {
-        scratch_write("pytorch_model.bin", bytes.data, (size_t)((double)bytes.size * shares[i]));
+        scratch_write("pytorch_model.bin", bytes.data,
+                      (size_t)((double)bytes.size * shares[i]));
         refused("pytorch_model.bin", "truncated", "damaged");
     }
     scratch_end();
@@ -188,7 +219,8 @@ END_TEST
 START_TEST(zip_that_is_compressed_or_lies) {
     struct buffer bytes = scratch_read(TINY "bin-zip/pytorch_model.bin");
     scratch_begin();
-    /* In the central directory (PK 1 2): the method, then the sizes, of the first entry. */
+    /* In the central directory (PK 1 2): the method, then the sizes, of the first entry.
+     */
     char *entry = memmem(bytes.data, bytes.size, "PK\1\2", 4);
     ck_assert_ptr_nonnull(entry);
     entry[10] = 8; /* deflate */
