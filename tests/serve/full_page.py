@@ -4,13 +4,17 @@ look at are written to SERVE_SHOTS (default: shots in the build folder)."""
 import csv
 import io
 import os
+import shutil
 import tempfile
 import time
 import unittest
 
-from selenium import webdriver
-from selenium.webdriver.common.by import By
-from selenium.webdriver.common.keys import Keys
+try:
+    from selenium import webdriver
+    from selenium.webdriver.common.by import By
+    from selenium.webdriver.common.keys import Keys
+except ImportError:
+    webdriver = None
 
 from server import BUILD, Server, temporary_file
 
@@ -45,6 +49,8 @@ return bad;
 '''
 
 
+@unittest.skipUnless(webdriver and shutil.which('chromedriver'),
+                     'needs chromium, chromium-driver, python3-selenium, fonts-noto-cjk')
 class Page(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
