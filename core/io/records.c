@@ -196,8 +196,8 @@ static enum bert_status records_new(struct records **out,
     return status;
 }
 
-/* Opens the first input that has a header, where there should be one; the structure is the
- * caller's only when that succeeded. */
+/* Opens the first input that has a header, where there should be one; the structure is
+ * the caller's only when that succeeded. */
 static enum bert_status begin(struct records **out, struct records *records,
                               enum bert_status status, struct bert_error *error) {
     if (!status)
