@@ -6,6 +6,7 @@
 #include "mlm/words.h"
 
 #include "mlm/answer.h"
+#include "mlm/shares.h"
 
 #include <math.h>
 
@@ -246,96 +247,41 @@ static enum bert_status run(struct count *count, struct bert_error *error) {
 
 /* ---- Results --------------------------------------------------------------------- */
 
-struct standing {
-    double log_share;
-    uint32_t word;
-};
-
-static int compare_standing(const void *left, const void *right) {
-    const struct standing *a = left, *b = right;
-    if (a->log_share != b->log_share)
-        return a->log_share > b->log_share ? -1 : 1;
-    return (a->word > b->word) - (a->word < b->word);
-}
-
-static int compare_labels(const void *left, const void *right) {
-    const struct bert_label *a = left, *b = right;
-    return (a->share < b->share) - (a->share > b->share);
-}
-
-static bool write_labels(struct mlm *mlm, const struct bert_words *words,
-                         const struct standing *list, size_t count,
-                         struct bert_mask *mask) {
-    struct bert_label *labels =
-        arena_array(&mlm->results, words->label_count, sizeof *labels);
-    if (!labels)
-        return false;
-    for (size_t i = 0; i < words->label_count; i++)
-        labels[i].label = words->labels[i];
-    for (size_t i = 0; i < count; i++)
-        if (words->words[list[i].word].label >= 0)
-            labels[words->words[list[i].word].label].share += exp(list[i].log_share);
-    /* Few labels; insertion keeps equal ones in the order of the list. */
-    for (size_t i = 1; i < words->label_count; i++)
-        for (size_t j = i; j > 0 && compare_labels(&labels[j - 1], &labels[j]) > 0; j--) {
-            struct bert_label label = labels[j];
-            labels[j] = labels[j - 1];
-            labels[j - 1] = label;
-        }
-    mask->labels = labels;
-    mask->label_count = words->label_count;
-    return true;
-}
-
-/* The scored words by falling share; their logarithms sum to one. */
-static struct standing *rank(struct mlm *mlm, const struct bert_words *words,
-                             const struct tally *tally, size_t *count) {
-    struct standing *list = arena_alloc(&mlm->step, words->count * sizeof *list);
-    double greatest = -INFINITY, sum = 0;
-    *count = 0;
-    for (uint32_t i = 0; list && i < words->count; i++)
-        if (!isnan(tally->word[i])) {
-            double log_share = tally->word[i] - words->words[i].baseline;
-            list[(*count)++] = (struct standing){log_share, i};
-            greatest = fmax(greatest, log_share);
-        }
-    if (!list)
-        return NULL;
-    for (size_t i = 0; i < *count; i++)
-        sum += exp(list[i].log_share - greatest);
-    for (size_t i = 0; i < *count; i++)
-        list[i].log_share -= greatest + log(sum);
-    qsort(list, *count, sizeof *list, compare_standing);
-    return list;
+static bool write_candidate(struct count *count, const struct tally *tally,
+                            const struct share *share, struct bert_candidate *candidate) {
+    const struct word *word = &count->words->words[share->word];
+    const struct mask_list *masks = &tally->passage->masks;
+    candidate->ids = word->ids;
+    candidate->id_count = word->count;
+    candidate->share = exp(share->log_share);
+    candidate->label = word->label < 0 ? NULL : count->words->labels[word->label];
+    return answer_candidate(candidate, count->mlm, tally->passage,
+                            &masks->places[tally->mask], word->text,
+                            tally->word[share->word]);
 }
 
 static bool write_mask(struct count *count, const struct tally *tally,
-                       const struct bert_fill_options *options, struct bert_mask *mask) {
+                       const struct bert_fill_options *options, struct bert_mask *mask,
+                       size_t *unscored) {
     struct mlm *mlm = count->mlm;
     const struct bert_words *words = count->words;
     size_t scored, wanted = options->k ? (size_t)options->k : words->count;
-    const struct standing *list = rank(mlm, words, tally, &scored);
+    struct share *list = shares_of(&mlm->step, words, tally->word, &scored);
     struct bert_candidate *candidates =
         arena_array(&mlm->results, wanted < scored ? wanted : scored, sizeof *candidates);
-    if (!list || !candidates)
+    if (!list || !candidates ||
+        (words->label_count && !shares_labels(&mlm->results, words, list, scored, mask)))
         return false;
-    for (size_t i = 0; i < scored && mask->candidate_count < wanted; i++) {
-        const struct word *word = &words->words[list[i].word];
-        double score = tally->word[list[i].word];
-        if (exp(score) < options->threshold)
-            continue;
-        struct bert_candidate *candidate = &candidates[mask->candidate_count++];
-        candidate->ids = word->ids;
-        candidate->id_count = word->count;
-        candidate->share = exp(list[i].log_share);
-        candidate->label = word->label < 0 ? NULL : words->labels[word->label];
-        if (!answer_candidate(candidate, mlm, tally->passage,
-                              &tally->passage->masks.places[tally->mask], word->text,
-                              score))
-            return false;
-    }
+    *unscored += words->count - scored;
+    /* With a threshold those that count may stand further down. */
+    shares_sort(list, scored, options->threshold > 0 ? scored : wanted);
     mask->candidates = candidates;
-    return words->label_count == 0 || write_labels(mlm, words, list, scored, mask);
+    for (size_t i = 0; i < scored && mask->candidate_count < wanted; i++)
+        if (exp(tally->word[list[i].word]) >= options->threshold &&
+            !write_candidate(count, tally, &list[i],
+                             &candidates[mask->candidate_count++]))
+            return false;
+    return true;
 }
 
 static bool write_result(struct count *count, const struct tally *tallies,
@@ -344,10 +290,8 @@ static bool write_result(struct count *count, const struct tally *tallies,
     const struct passage *passage = tallies->passage;
     struct bert_mask *masks = answer_masks(count->mlm, passage);
     for (size_t i = 0; masks && i < passage->masks.count; i++) {
-        if (!write_mask(count, &tallies[i], options, &masks[i]))
+        if (!write_mask(count, &tallies[i], options, &masks[i], &result->unscored))
             return false;
-        for (size_t w = 0; w < count->words->count; w++)
-            result->unscored += isnan(tallies[i].word[w]) != 0;
         arena_reset(&count->mlm->step);
     }
     result->masks = masks;
@@ -390,11 +334,13 @@ enum bert_status words_fill(struct mlm *mlm, struct passage *passages, size_t to
                             struct bert_result *results, struct bert_error *error) {
     const struct bert_words *words = options->words;
     struct count count = {.mlm = mlm, .words = words};
+    size_t answers = options->k && (size_t)options->k < words->count ? (size_t)options->k
+                                                                     : words->count;
     count.prune = !words->divided && words->node_count - words->group_count > ALL_AT_ONCE;
     enum bert_status status = BERT_OK;
     for (size_t next = 0; next < total && status == BERT_OK;) {
         size_t from = next;
-        status = add_group(&count, passages, &next, total, words->count, error);
+        status = add_group(&count, passages, &next, total, answers, error);
         if (status == BERT_OK)
             status = run(&count, error);
         for (size_t i = from, at = 0; i < next && status == BERT_OK; i++) {

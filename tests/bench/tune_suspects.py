@@ -3,22 +3,23 @@
 """The least gain T of bert-score --suspects: the smallest at which at most 5 % of correct
 sentences raise an alarm, and how many of the mistakes are then found.
 
-usage: tune_suspects.py BUILD [TYPOS_TSV] [MODEL]"""
+usage: tune_suspects.py BUILD [OPTION OF BERT-SCORE...]"""
 import json
 import subprocess
 import sys
 
-build = sys.argv[1]
-path = sys.argv[2] if len(sys.argv) > 2 else "tests/eval/typos.tsv"
-model = ["-m", sys.argv[3]] if len(sys.argv) > 3 else []
-with open(path, encoding="utf-8") as file:
+build, options = sys.argv[1], sys.argv[2:]
+with open("tests/eval/typos.tsv", encoding="utf-8") as file:
     pairs = [line.rstrip("\n").split("\t") for line in file][1:]
 pairs = [(written, correct) for written, correct in pairs if len(written) == len(correct)]
 
 
+LEAST = 5  # gains below are not of interest, and correcting for them would take long
+
+
 def suspects(texts):
-    """For each text {offset: (gain, best other character)}."""
-    command = [build + "/bert-score", "--suspects=0.01", "-k1", "--to=jsonl", *model]
+    """For each text {offset: (gain, best other character)}, from LEAST on."""
+    command = [build + "/bert-score", f"--suspects={LEAST}", "-k1", "--to=jsonl", *options]
     out = subprocess.run(command, input="".join(t + "\n" for t in texts), text=True,
                          stdout=subprocess.PIPE, check=True).stdout
     return [{s["offset"]: (s["gain"], s["better"][0]["word"])
