@@ -4,9 +4,9 @@
 # reader would type it, and compares what comes with what the page shows. An example is a
 # block (```console in Markdown, .Bd -literal in mdoc) with lines "$ COMMAND" ("> " continues
 # one), each followed by what a terminal shows, standard error last; a line "..." stands for
-# any lines. A block is one bash session with a terminal for its standard output, in a folder
-# that holds data/samples and a checkpoint called my-model, and that the blocks of a page
-# share. A ```sh block only has to succeed. -u writes what came into the pages.
+# any lines. A block is one bash session with a terminal for its standard output, in a copy of
+# data/samples that the blocks of a page share; manual pages find a checkpoint called my-model
+# there. A ```sh block only has to succeed. -u writes what came into the pages.
 # Ends with "N passed, N failed, N skipped".
 import fcntl
 import os
@@ -160,9 +160,12 @@ def check_page(path, build, update, results):
     form = Markdown if path.endswith(".md") else Mdoc
     with open(path, encoding="utf-8") as file:
         lines = file.read().splitlines()
-    after, folder = [], tempfile.mkdtemp()
-    shutil.copytree(os.path.join(ROOT, "data/samples"), folder, dirs_exist_ok=True)
-    shutil.copytree(os.path.join(ROOT, "tests/golden/tiny/f32"), folder + "/my-model")
+    after, top = [], tempfile.mkdtemp()
+    folder = top + "/data/samples"
+    shutil.copytree(os.path.join(ROOT, "data/samples"), folder)
+    os.symlink(os.path.join(ROOT, "tests"), top + "/tests")
+    if form is Mdoc:
+        shutil.copytree(os.path.join(ROOT, "tests/golden/tiny/f32"), folder + "/my-model")
     at = 0
     while at < len(lines):
         begin = form.begin.match(lines[at])
@@ -184,7 +187,7 @@ def check_page(path, build, update, results):
             block = check_block(kind, block, where, folder, build, results)
         after += [form.write(line) for line in block]
         at = end
-    shutil.rmtree(folder)
+    shutil.rmtree(top)
     if update:
         with open(path, "w", encoding="utf-8") as file:
             file.write("\n".join(after) + "\n")
