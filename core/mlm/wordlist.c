@@ -151,6 +151,9 @@ static enum bert_status add_label(struct builder *builder, struct span label, in
             *index = (int)i;
             return BERT_OK;
         }
+    if (words->label_count == WORDLIST_LABELS)
+        return error_set(error, BERT_USAGE, "a list of words has more than %d labels",
+                         WORDLIST_LABELS);
     words->labels = grow(&words->arena, words->labels, words->label_count,
                          &builder->label_capacity, sizeof *words->labels);
     char *copy = arena_text(&words->arena, label.data, label.size);

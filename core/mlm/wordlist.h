@@ -45,7 +45,7 @@ struct bert_words {
     bool divided; /* there is a baseline */
 };
 
-enum { WORDLIST_LONGEST = 64 /* tokens of a word */ };
+enum { WORDLIST_LONGEST = 64 /* tokens of a word */, WORDLIST_LABELS = 1000 };
 
 /* list as bert_words_new describes; longest: tokens that a word may have, besides. Fails
  * with BERT_USAGE naming all words that are refused. */
