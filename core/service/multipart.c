@@ -40,6 +40,8 @@ bool multipart_start(struct multipart *multipart, const char *content_type,
     struct span boundary = parameter(span_of(content_type), "boundary");
     if (boundary.size == 0 || boundary.size > 70)
         return false;
+    if (body.size == 0)
+        body = span_of("");
     memcpy(multipart->delimiter, "\r\n--", 4);
     memcpy(multipart->delimiter + 4, boundary.data, boundary.size);
     multipart->delimiter_size = boundary.size + 4;

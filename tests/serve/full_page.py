@@ -110,6 +110,7 @@ class Page(unittest.TestCase):
         raise AssertionError('the page did not get there: ' + self.one('body').text[:500])
 
     def shoot(self, name, whole=True):
+        self.browser.execute_script('scrollTo(0, 0)')
         if whole:
             size = self.browser.execute_cdp_cmd('Page.getLayoutMetrics', {})['cssContentSize']
             clip = {'x': 0, 'y': 0, 'width': size['width'], 'height': size['height'], 'scale': 1}

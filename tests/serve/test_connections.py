@@ -145,7 +145,7 @@ class Load(unittest.TestCase):
 
 class Signals(unittest.TestCase):
     def test_term_answers_what_is_in_progress(self):
-        server = Server('-j1', '--cache=0')
+        server = Server('-j1', '--cache=0', '--drain=60')
         rows = 'text\n' + ''.join(f'第{i}行有[MASK]字\n' for i in range(1500))
         link = socket.create_connection(('127.0.0.1', server.port), timeout=30)
         link.sendall(request(rows.encode(), 'Content-Type: text/csv',
