@@ -50,5 +50,5 @@ def report(limit):
           f"{100 * right / max(hit, 1):.0f} % of those with the right one first")
 
 
-for limit in (threshold + 0.005, 6, 7, 8, 9, 10):
+for limit in (threshold + 0.005, 6, 8, 10, 12, 13.6):
     report(limit)
