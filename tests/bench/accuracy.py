@@ -8,6 +8,7 @@ only the true answers can be told)"""
 import argparse
 import csv
 import json
+import math
 import os
 import subprocess
 import sys
@@ -15,6 +16,7 @@ import sys
 HERE = os.path.dirname(os.path.abspath(__file__))
 EVAL = os.path.join(HERE, "../eval")
 SETS = ("news-cloze", "idiom-cloze", "poem-cloze", "common-sense")
+SCORED = 100  # sentences scored for perplexity: each token is a sequence of its own
 DEEP = 200  # answers asked for, so that another's first is found further down
 
 
@@ -93,6 +95,20 @@ def print_found(options, model, precisions):
         print(f"| {precision or 'as it is'} | " + " | ".join(cells) + " |", flush=True)
 
 
+def print_perplexity(options, model):
+    """Pseudo-perplexity of the first sentences of news-cloze with the answer in place."""
+    program = os.path.join(os.path.dirname(options.fill), "bert-score")
+    lines = "".join(text.replace("[MASK]", answers[0]) + "\n"
+                    for text, answers in read_set("news-cloze")[:SCORED])
+    result = subprocess.run([program, "--no-config", "--model", model],
+                            input=lines.encode(), stdout=subprocess.PIPE, check=True)
+    rows = [line.split("\t") for line in result.stdout.decode().splitlines()]
+    tokens = sum(int(row[1]) for row in rows)
+    total = sum(float(row[3]) for row in rows)
+    print(f"\nPseudo-perplexity of {len(rows)} sentences of news-cloze, {tokens} tokens: "
+          f"{math.exp(-total / tokens):.2f}", flush=True)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--fill", required=True)
@@ -103,6 +119,7 @@ def main():
         print(f"\n## {os.path.basename(os.path.normpath(model))}")
         if not os.path.isdir(model):
             print_found(options, model, [None])
+            print_perplexity(options, model)
             continue
         copy = os.path.join(options.work, "outliers")
         subprocess.run([sys.executable, os.path.join(HERE, "outliers.py"), model, copy],
@@ -110,6 +127,7 @@ def main():
         print_agreement(options, "as it is", model)
         print_agreement(options, "with outliers", copy)
         print_found(options, model, ["f32", "f16", "int8"])
+        print_perplexity(options, model)
 
 
 if __name__ == "__main__":
