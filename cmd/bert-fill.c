@@ -147,6 +147,8 @@ static void run(struct cli *cli, const struct args *args, const struct fill_args
                                 .process = process,
                                 .write = write_record,
                                 .arg = &fill};
+        if (fill.plan.options.k > 1000 || (fill.plan.words && !fill.plan.options.k))
+            stream.batch_tokens = 128; /* answers are held for a whole batch */
         if (args->header)
             stream.header = fill_output_header(&fill.look);
         stream_run(&stream);

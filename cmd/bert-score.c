@@ -194,6 +194,7 @@ static void run(struct cli *cli, const struct args *args,
                             .model = model,
                             .column = pairs ? args->first : records->column,
                             .before_column = pairs ? args->second : NULL,
+                            .batch_tokens = 128, /* each is a sequence of its own */
                             .process = process,
                             .write = write_record,
                             .arg = &scoring};
