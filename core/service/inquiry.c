@@ -252,8 +252,12 @@ void inquiry_start(struct serve *serve, struct http_call *call, enum inquiry_sha
     struct bert_error error;
     struct span query, body = {call->body.data, call->body.size};
     const char *code;
-    bool in_query = shape == INQUIRY_PREDICT && body.size == 0 &&
-                    target_query(&call->target, "text", &query);
+    bool in_query =
+        shape == INQUIRY_PREDICT && target_query(&call->target, "text", &query);
+    if (in_query && body.size) {
+        serve_error(call, 400, "bad_request", "give the text in the body or in the query");
+        return;
+    }
     enum ask_shape ask_shape = shape == INQUIRY_FILL_MASK ? ASK_FILL_MASK : ASK_PREDICT;
     if (ask_parse(&ask, ask_shape, body, in_query ? &query : NULL, &code, &error) !=
         BERT_OK) {

@@ -359,7 +359,7 @@ static bool start_thread(struct upload *upload) {
     return started;
 }
 
-/* The part called file, else the first with a file name, else the first. */
+/* The part called file, else the first with a file name. */
 static bool find_file(struct http_call *call, struct span *file) {
     struct multipart multipart;
     struct multipart_part part;
@@ -373,7 +373,7 @@ static bool find_file(struct http_call *call, struct span *file) {
             return false;
         if (status == MULTIPART_END)
             return rank > 0;
-        int this_rank = span_equal(part.name, span_of("file")) ? 3 : part.is_file ? 2 : 1;
+        int this_rank = span_equal(part.name, span_of("file")) ? 2 : part.is_file;
         if (this_rank > rank) {
             rank = this_rank;
             *file = part.content;

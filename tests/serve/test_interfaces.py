@@ -110,6 +110,8 @@ class Predict(unittest.TestCase):
         body = self.server.post('/predict', {'text': TEXT})[1]
         status, _, data = self.server.request('POST', '/predict?text=' + quote(TEXT))
         self.assertEqual((status, json.loads(data)), (200, body))
+        self.assertEqual(self.server.post('/predict?text=' + quote(TEXT), {'text': TEXT})[0],
+                         400)  # which of them?
 
     def test_several_masks_are_lists_of_lists(self):
         text = '北京是[MASK][MASK]的首都。'
