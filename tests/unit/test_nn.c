@@ -290,8 +290,10 @@ static void check_same(struct text **chosen, size_t count, size_t vocabulary,
 }
 
 static void free_answers(struct answers *answers, size_t count) {
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
         free(answers[i].all);
+        answers[i].all = NULL;
+    }
 }
 
 /* F12, F14: alone or among others, with any threads, on every table, the same bits. The
