@@ -15,7 +15,8 @@
 #include "kernel/ahead.h"
 #include "kernel/lanes.h"
 
-enum { TILE_ROWS = 3, BLOCK_ROWS = 192, BLOCK_OUTPUTS = 8, BLOCK_INPUTS = 1024, FEW_TILES = 11 };
+enum { TILE_ROWS = 3, BLOCK_ROWS = 192, BLOCK_OUTPUTS = 8, BLOCK_INPUTS = 1024, FEW_TILES = 12 };
+enum { COLUMNS = BLOCK_OUTPUTS / TILE_OUTPUTS };
 enum { WIDE_STRIDE = BLOCK_INPUTS + 16 }; /* rows in different sets of the cache */
 
 struct block { /* dots (rows, outputs) = x (rows, n) · w (outputs, n)ᵀ, some of the inputs */
@@ -29,7 +30,6 @@ struct block { /* dots (rows, outputs) = x (rows, n) · w (outputs, n)ᵀ, some 
     v16 (*carry)[BLOCK_OUTPUTS]; /* partial sums, unless these inputs are first and last */
     bool first, last;
     struct ahead ahead; /* for tiles that fetch */
-    size_t tiles;       /* in a column of tiles */
 };
 
 enum { PLAIN_TILE = 0, FETCH = 1, HALVES = 2 }; /* how a tile gets its weights */
@@ -69,7 +69,7 @@ INLINE void tile(const struct block *b, size_t r, size_t o, int rows, int output
     size_t at = o * b->w_stride, k = 0;
     struct ahead ahead = b->ahead;
     if (mode & FETCH)
-        ahead.at += (o / TILE_OUTPUTS * b->tiles + r / TILE_ROWS) * (b->n / 16) * ahead.step;
+        ahead.at += (r / TILE_ROWS * COLUMNS + o / TILE_OUTPUTS) * (b->n / 16) * ahead.step;
     v16 s[TILE_ROWS][TILE_OUTPUTS];
     UNROLL for (int i = 0; i < rows; i++)
         UNROLL for (int j = 0; j < outputs; j++)
@@ -90,19 +90,21 @@ INLINE void tile(const struct block *b, size_t r, size_t o, int rows, int output
     }
 }
 
-/* All rows of the block for one tile's width of outputs. */
-#define TILE_COLUMN(name, outputs, mode)                                                   \
-    static void name(const struct block *b, size_t rows, size_t o) {                       \
+/* Eight outputs of all rows, and their share of what comes next. A strip of rows stays in L1
+ * while the outputs pass by. */
+#define TILE_BLOCK(name, mode)                                                             \
+    static void name(const struct block *b, size_t rows) {                                 \
         size_t r = 0;                                                                      \
         for (; r + 3 <= rows; r += 3)                                                      \
-            tile(b, r, o, 3, outputs, mode);                                               \
-        if (rows - r == 2)                                                                 \
-            tile(b, r, o, 2, outputs, mode);                                               \
-        else if (rows - r == 1)                                                            \
-            tile(b, r, o, 1, outputs, mode);                                               \
+            for (size_t o = 0; o < BLOCK_OUTPUTS; o += TILE_OUTPUTS)                       \
+                tile(b, r, o, 3, TILE_OUTPUTS, mode);                                      \
+        for (size_t o = 0; r + 2 == rows && o < BLOCK_OUTPUTS; o += TILE_OUTPUTS)          \
+            tile(b, r, o, 2, TILE_OUTPUTS, mode);                                          \
+        for (size_t o = 0; r + 1 == rows && o < BLOCK_OUTPUTS; o += TILE_OUTPUTS)          \
+            tile(b, r, o, 1, TILE_OUTPUTS, mode);                                          \
     }
-TILE_COLUMN(column_fetch, TILE_OUTPUTS, FETCH)
-TILE_COLUMN(column_halves, TILE_OUTPUTS, FETCH | HALVES)
+TILE_BLOCK(block_fetch, FETCH)
+TILE_BLOCK(block_halves, FETCH | HALVES)
 
 /* All outputs of a strip of rows. */
 #define TILE_STRIP(name, rows)                                                             \
@@ -128,15 +130,6 @@ static void block_plain(const struct block *b, size_t rows, size_t outputs) {
         strip_2(b, r, outputs);
     else if (rows - r == 1)
         strip_1(b, r, outputs);
-}
-
-/* Eight outputs, and their share of what comes next. */
-static void block_fetch(const struct block *b, size_t rows) {
-    for (size_t o = 0; o < BLOCK_OUTPUTS; o += TILE_OUTPUTS)
-        if (b->halves)
-            column_halves(b, rows, o);
-        else
-            column_fetch(b, rows, o);
 }
 
 /* ---- Layers ---------------------------------------------------------------------- */
@@ -171,10 +164,9 @@ static void linear_block(const struct linear *l, const float *x, size_t x_stride
                       .w_stride = wide ? WIDE_STRIDE : l->in,
                       .dots = dots,
                       .dots_stride = 16,
-                      .carry = s->carry,
-                      .tiles = (rows + TILE_ROWS - 1) / TILE_ROWS};
-    const size_t tiles = BLOCK_OUTPUTS / TILE_OUTPUTS * b.tiles;
-    b.ahead = ahead_begin(w + bytes, bytes, (l->in + 15) / 16 * tiles, b.tiles <= FEW_TILES);
+                      .carry = s->carry};
+    const size_t tiles = (rows + TILE_ROWS - 1) / TILE_ROWS * COLUMNS;
+    b.ahead = ahead_begin(w + bytes, bytes, (l->in + 15) / 16 * tiles, tiles <= FEW_TILES);
     for (size_t k = 0; k < l->in; k += BLOCK_INPUTS) {
         size_t left = l->in - k;
         b.n = left < BLOCK_INPUTS ? left : BLOCK_INPUTS;
@@ -185,7 +177,9 @@ static void linear_block(const struct linear *l, const float *x, size_t x_stride
             widen(s->wide, (const uint16_t *)w + k, l->in, outputs, b.n);
         b.halves = half && !wide ? (const uint16_t *)w + k : NULL;
         b.w = wide ? s->wide[0] : half ? NULL : (const float *)l->weight + o * l->in + k;
-        if (whole)
+        if (b.halves)
+            block_halves(&b, rows);
+        else if (whole)
             block_fetch(&b, rows);
         else
             block_plain(&b, rows, outputs);
