@@ -7,9 +7,9 @@
  * text, half-open. Probabilities are fractions, logarithms natural. A function that can
  * fail returns a bert_status and fills *error (which may be NULL). A model is immutable
  * once open and may be shared by threads; a session belongs to one caller at a time.
- * Results of bert_fill and bert_score live in the session until its next such call, those of
- * bert_tokenize and of bert_decode until the next of the same. The library never prints or
- * exits. */
+ * Results of bert_fill and bert_score live in the session until its next such call, those
+ * of bert_tokenize and of bert_decode until the next of the same. The library never
+ * prints or exits. */
 #ifndef BERT_H
 #define BERT_H
 
@@ -18,12 +18,12 @@
 #include <stdint.h>
 
 enum bert_status { /* also the exit status of the programs */
-    BERT_OK = 0,
-    BERT_RECORD = 1,   /* this text cannot be answered; others can */
-    BERT_USAGE = 2,    /* an option or a configuration is wrong */
-    BERT_MODEL = 3,    /* the model is missing or invalid */
-    BERT_IO = 4,       /* reading or writing failed */
-    BERT_INTERNAL = 5, /* memory, device or a defect */
+                   BERT_OK = 0,
+                   BERT_RECORD = 1,   /* this text cannot be answered; others can */
+                   BERT_USAGE = 2,    /* an option or a configuration is wrong */
+                   BERT_MODEL = 3,    /* the model is missing or invalid */
+                   BERT_IO = 4,       /* reading or writing failed */
+                   BERT_INTERNAL = 5, /* memory, device or a defect */
 };
 
 struct bert_error {
@@ -38,41 +38,42 @@ enum bert_precision { BERT_PRECISION_DEFAULT, BERT_F32, BERT_F16, BERT_INT8 };
 struct bert_model;
 
 struct bert_open_options {
-    const char *model;  /* a path (a model.bert file or a Hugging Face folder), or a name */
+    const char *model;  /* a path (model.bert or a Hugging Face folder), or a name */
     const char *prefix; /* where installed models are searched, or NULL */
     enum bert_precision precision; /* default: the file's own; f32 for a folder */
-    const char *device;            /* "auto-cpu", "auto-cuda", "cpu", "cuda", "cuda:N"; NULL: cpu */
-    const char *cpu;               /* forces a kernel table by name, or NULL */
-    bool tokenizer_only;           /* no weights: bert_tokenize and bert_decode alone work */
-    bool no_mmap;                  /* read the weights instead of mapping them */
-    void (*note)(void *arg, const char *line); /* notes for the user while opening, or NULL */
+    const char *device;  /* "auto-cpu", "auto-cuda", "cpu", "cuda", "cuda:N"; NULL: cpu */
+    const char *cpu;     /* forces a kernel table by name, or NULL */
+    bool tokenizer_only; /* no weights: bert_tokenize and bert_decode alone work */
+    bool no_mmap;        /* read the weights instead of mapping them */
+    void (*note)(void *arg, const char *line); /* remarks while opening, or NULL */
     void *note_arg;
 };
 
 struct bert_info { /* strings belong to the model */
     const char *path, *name, *source, *license;
     enum bert_precision precision;
-    const char *device; /* "cpu" or "cuda:N (name)" */
+    const char *device;        /* "cpu" or "cuda:N (name)" */
     const char *device_reason; /* why that device */
-    const char *kernel; /* name of the CPU kernel table */
+    const char *kernel;        /* name of the CPU kernel table */
     int layers, hidden, heads, intermediate, vocabulary, positions;
     bool lower_case;
     uint64_t identity; /* changes when weights, vocabulary or settings do */
 };
 
-enum bert_status bert_open(struct bert_model **model, const struct bert_open_options *options,
+enum bert_status bert_open(struct bert_model **model,
+                           const struct bert_open_options *options,
                            struct bert_error *error);
 void bert_close(struct bert_model *model); /* all sessions first; NULL is fine */
 void bert_model_info(const struct bert_model *model, struct bert_info *info);
 
-/* The vocabulary entry of an id ("##故"), or NULL when out of range; belongs to the model. */
+/* The vocabulary entry of an id ("##故"), NULL out of range; belongs to the model. */
 const char *bert_token(const struct bert_model *model, int32_t id);
 
 /* Names of kernel tables that this machine can run, space-separated; static. */
 const char *bert_kernels(void);
 
-/* What a model would run on here, for --version -v. cpu as in bert_open_options: BERT_USAGE
- * when there is no such table or this machine cannot run it. */
+/* What a model would run on here, for --version -v. cpu as in bert_open_options:
+ * BERT_USAGE when there is no such table or this machine cannot run it. */
 struct bert_machine {
     const char *kernel; /* the table chosen; static */
     const char *blis;   /* the architecture that BLIS chose ("skx"); static */
@@ -94,37 +95,40 @@ void bert_session_free(struct bert_session *session);
 struct bert_text {
     const char *bytes;
     size_t length;
-    const char *context; /* read before the text, never shown; or NULL. Cut first when long */
+    const char *context; /* read before the text, never shown, cut first; or NULL */
     size_t context_length;
 };
 
 /* ---- Tokenizing ------------------------------------------------------------------ */
 
-enum { BERT_SPECIAL = 1 /* add [CLS] and [SEP] */, BERT_LITERAL = 2 /* [MASK] is plain text */ };
+/* Flags: add [CLS] and [SEP]; take [MASK] as plain text. */
+enum { BERT_SPECIAL = 1, BERT_LITERAL = 2 };
 
 struct bert_tokens {
     size_t count, unknown;
     const int32_t *ids;
-    const size_t *starts, *ends; /* bytes; equal where the token has no text ([CLS], [SEP]) */
+    const size_t *starts, *ends; /* bytes; equal where a token has no text ([CLS]) */
 };
 
-enum bert_status bert_tokenize(struct bert_session *session, const char *text, size_t length,
-                               unsigned flags, struct bert_tokens *tokens,
+enum bert_status bert_tokenize(struct bert_session *session, const char *text,
+                               size_t length, unsigned flags, struct bert_tokens *tokens,
                                struct bert_error *error);
 
-/* Ids back into text, as Hugging Face decodes: pieces joined, blanks cleaned up when asked.
- * *text is NUL-terminated and belongs to the session. */
-enum bert_status bert_decode(struct bert_session *session, const int32_t *ids, size_t count,
-                             bool skip_special, const char **text, struct bert_error *error);
+/* Ids back into text, as Hugging Face decodes: pieces joined, blanks cleaned up when
+ * asked. *text is NUL-terminated and belongs to the session. */
+enum bert_status bert_decode(struct bert_session *session, const int32_t *ids,
+                             size_t count, bool skip_special, const char **text,
+                             struct bert_error *error);
 
 /* ---- Filling --------------------------------------------------------------------- */
 
 struct bert_words; /* a compiled word list, bound to a model */
 
-/* list: words separated by , ， 、 with optional labels ("好:满意,喜欢;差:失望"), or, when
- * lines is set, one word a line with an optional TAB and label. Words with unknown tokens,
- * blanks or masks are refused, all of them named (BERT_USAGE). baseline: a text with one
- * [MASK] whose answers divide each word's probability, or NULL. Free it before the model. */
+/* list: words separated by , ， 、 with optional labels ("好:满意,喜欢;差:失望"), or,
+ * when lines is set, one word a line with an optional TAB and label. Words with unknown
+ * tokens, blanks or masks are refused, all of them named (BERT_USAGE). baseline: a text
+ * with one [MASK] whose answers divide each word's probability, or NULL. Free it before
+ * the model. */
 enum bert_status bert_words_new(struct bert_words **words, const struct bert_model *model,
                                 const char *list, size_t length, bool lines,
                                 const char *baseline, struct bert_error *error);
@@ -141,12 +145,12 @@ struct bert_fill_options { /* all zero is the default */
     size_t mask_token_count;
     const struct bert_words *words; /* only these, or NULL */
     bool joint; /* whole fillings over all masks; k at most 256; not with words */
-    int span_min, span_max;         /* characters a mask may stand for, 1 to 8; 0: no span */
-    bool rank_total;                /* spans ranked by probability, not its mean */
+    int span_min, span_max; /* characters a mask may stand for, 1 to 8; 0: no span */
+    bool rank_total;        /* spans ranked by probability, not its mean */
 };
 
 struct bert_candidate {
-    const char *word; /* the vocabulary entry ("##故"), or the listed word; NUL-terminated */
+    const char *word; /* the entry ("##故") or listed word; NUL-terminated */
     const int32_t *ids;
     int id_count;
     double probability; /* over the whole vocabulary; left-to-right for several tokens */
@@ -203,9 +207,9 @@ enum bert_status bert_fill(struct bert_session *session, const struct bert_text 
 
 /* ---- Scoring --------------------------------------------------------------------- */
 
-/* Least gain of a suspect, in nats, by default, and what that is worth with the model that
- * ships: 5 % of the correct sentences of tests/eval/typos.tsv raise an alarm, and 10 % of
- * the wrong ones are noticed (tests/bench/tune_suspects.py). */
+/* Least gain of a suspect, in nats, by default, and what that is worth with the model
+ * that ships: 5 % of the correct sentences of tests/eval/typos.tsv raise an alarm, and 10
+ * % of the wrong ones are noticed (tests/bench/tune_suspects.py). */
 #define BERT_GAIN 13.6
 #define BERT_SUSPECTS "default 13.6, at which 5 % of correct sentences raise an alarm"
 
@@ -218,7 +222,7 @@ struct bert_score_options {
 
 struct bert_token_score {
     int32_t id;
-    size_t start, end; /* bytes */
+    size_t start, end;      /* bytes */
     double log_probability; /* NaN for an unknown token, which no sum counts */
 };
 

@@ -1,18 +1,23 @@
 /* SPDX-License-Identifier: MIT
  *
- * attention.cu: a warp takes 16 queries of one head and all keys of their sequence. Scores
- * are kept whole (16 × 512 floats at most), so the soft-max is exact and needs one pass;
- * the weights p overwrite the scores as half, row by row, in front of what is still to be
- * read. Keys, then values, pass through shared memory in chunks that the block's warps
- * share. Products are 16 × 16 × 16 on the tensor cores. */
+ * attention.cu: a warp takes 16 queries of one head and all keys of their sequence.
+ * Scores are kept whole (16 × 512 floats at most), so the soft-max is exact and needs one
+ * pass; the weights p overwrite the scores as half, row by row, in front of what is still
+ * to be read. Keys, then values, pass through shared memory in chunks that the block's
+ * warps share. Products are 16 × 16 × 16 on the tensor cores. */
 #include "cuda/kernels.cuh"
 
 #include <math.h>
 
 using namespace nvcuda;
 
-enum { TILE = 16, CHUNK = 64, WARP_LANES = 32, MOST_WARPS = 4,
-       WIDTH_TILES = (int)ATTENTION_WIDTH / 16 };
+enum {
+    TILE = 16,
+    CHUNK = 64,
+    WARP_LANES = 32,
+    MOST_WARPS = 4,
+    WIDTH_TILES = (int)ATTENTION_WIDTH / 16
+};
 
 /* Shared memory of a block:
  *   chunk    half (CHUNK, pitch)            keys or values
@@ -21,7 +26,8 @@ enum { TILE = 16, CHUNK = 64, WARP_LANES = 32, MOST_WARPS = 4,
  *   scores   float (TILE, score_pitch)      later p as half, later the context
  *   inverse  float (TILE)                   1/Σp */
 struct shared_plan {
-    int padded_width, pitch; /* columns rounded up to a tile; with what avoids conflicts */
+    int padded_width,
+        pitch; /* columns rounded up to a tile; with what avoids conflicts */
     int score_pitch;
     size_t chunk, query, scores, warp; /* bytes */
 };
@@ -68,8 +74,8 @@ static __device__ void score_chunk(const struct shared_plan &plan, const half *q
     }
 }
 
-/* exp(scale · (score - greatest)) of each row, as half over its own scores. A step reads 32
- * scores and then writes 32 halves, which end before the next step's scores begin. */
+/* exp(scale · (score - greatest)) of each row, as half over its own scores. A step reads
+ * 32 scores and then writes 32 halves, which end before the next step's scores begin. */
 static __device__ void soft_max(float *scores, const struct shared_plan &plan, int keys,
                                 float scale, float *inverse) {
     int lane = threadIdx.x % WARP_LANES, padded = (keys + TILE - 1) / TILE * TILE;
@@ -147,10 +153,13 @@ static __global__ void attention_kernel(struct attention_args a, int longest) {
     half *chunk = (half *)memory;
     char *own = memory + plan.chunk + warp * plan.warp;
     half *query = (half *)own;
-    float *scores = (float *)(own + plan.query), *inverse = scores + TILE * plan.score_pitch;
-    int rows = queries - first < TILE ? queries - first : TILE; /* below 1: a spare warp */
+    float *scores = (float *)(own + plan.query),
+          *inverse = scores + TILE * plan.score_pitch;
+    int rows =
+        queries - first < TILE ? queries - first : TILE; /* below 1: a spare warp */
     size_t first_key = a.start[sequence] * (size_t)a.key_stride + column;
-    size_t first_query = (a.query_start[sequence] + first) * (size_t)a.query_stride + column;
+    size_t first_query =
+        (a.query_start[sequence] + first) * (size_t)a.query_stride + column;
     load_rows(query, plan, TILE, a.query + (rows > 0 ? first_query : 0), a.query_stride,
               rows, a.width, threadIdx.x % WARP_LANES, WARP_LANES);
     for (int j = 0; j < keys; j += CHUNK) {
@@ -177,7 +186,8 @@ static __global__ void attention_kernel(struct attention_args a, int longest) {
     }
     if (rows > 0)
         store_context(plan, scores, context, inverse,
-                      a.context + (a.query_start[sequence] + first) * (size_t)a.context_stride +
+                      a.context +
+                          (a.query_start[sequence] + first) * (size_t)a.context_stride +
                           column,
                       a.context_stride, rows, a.width);
 }
@@ -200,11 +210,13 @@ enum bert_status launch_attention(const struct attention_args *args, int sequenc
         warps--; /* two blocks a multiprocessor hide each other's waiting */
     size_t shared = plan.chunk + warps * plan.warp;
     if (shared > shared_limit)
-        return error_set(error, BERT_INTERNAL, "CUDA: attention over %d keys of width %d "
-                         "needs %zu bytes of shared memory, the device has %zu", longest,
-                         args->width, shared, shared_limit);
+        return error_set(error, BERT_INTERNAL,
+                         "CUDA: attention over %d keys of width %d "
+                         "needs %zu bytes of shared memory, the device has %zu",
+                         longest, args->width, shared, shared_limit);
     struct attention_args a = *args;
     dim3 grid((unsigned)(sequences * a.heads), (unsigned)((tiles + warps - 1) / warps));
-    LAUNCH(attention_kernel, grid, (unsigned)(warps * WARP_LANES), shared, stream, a, longest);
+    LAUNCH(attention_kernel, grid, (unsigned)(warps * WARP_LANES), shared, stream, a,
+           longest);
     return BERT_OK;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * backend_cuda.cu: the plug-in's one exported symbol. A handle is the weights on a device
- * and its lanes; callers take turns at the lanes, so any number of threads may feed it. */
+ * and its lanes; callers take turns at the lanes, so any number of threads may feed it.
+ */
 extern "C" {
 #include "nn/backend.h"
 }
@@ -52,7 +53,8 @@ static int cuda_probe(const struct backend_options *options, char *why, size_t s
         snprintf(why, size, "no CUDA device %d, there %s %d", options->device,
                  count == 1 ? "is" : "are", count);
     else if ((code = cudaSetDevice(options->device)) != cudaSuccess ||
-             (code = cudaGetDeviceProperties(&properties, options->device)) != cudaSuccess ||
+             (code = cudaGetDeviceProperties(&properties, options->device)) !=
+                 cudaSuccess ||
              (code = cudaMemGetInfo(&available, &total)) != cudaSuccess)
         snprintf(why, size, "%s", cudaGetErrorString(code));
     else if (properties.major * 10 + properties.minor < 75)
@@ -80,15 +82,20 @@ static void cuda_close(void *arg) {
 }
 
 /* What this backend does not do is refused by name. */
-static enum bert_status check_config(const struct model_config *c, struct bert_error *error) {
+static enum bert_status check_config(const struct model_config *c,
+                                     struct bert_error *error) {
     if (c->hidden % 8 != 0 || c->intermediate % 8 != 0)
-        return error_set(error, BERT_MODEL, "CUDA: hidden size %d and intermediate size %d "
-                         "must be multiples of 8", c->hidden, c->intermediate);
+        return error_set(error, BERT_MODEL,
+                         "CUDA: hidden size %d and intermediate size %d "
+                         "must be multiples of 8",
+                         c->hidden, c->intermediate);
     if (c->hidden / c->heads > ATTENTION_WIDTH)
-        return error_set(error, BERT_MODEL, "CUDA: a head is %d wide, at most %d are supported",
+        return error_set(error, BERT_MODEL,
+                         "CUDA: a head is %d wide, at most %d are supported",
                          c->hidden / c->heads, ATTENTION_WIDTH);
     if (c->intermediate < c->hidden)
-        return error_set(error, BERT_MODEL, "CUDA: intermediate size %d is below hidden size %d",
+        return error_set(error, BERT_MODEL,
+                         "CUDA: intermediate size %d is below hidden size %d",
                          c->intermediate, c->hidden);
     return BERT_OK;
 }
@@ -102,8 +109,8 @@ static enum bert_status take_lanes(struct handle *h, struct bert_error *error) {
         if (h->rows < least)
             h->rows = least;
         for (h->lane_count = 0; h->lane_count < LANES; h->lane_count++) {
-            status = lane_new(&h->lanes[h->lane_count], h->weights, h->rows, h->shared_limit,
-                              error);
+            status = lane_new(&h->lanes[h->lane_count], h->weights, h->rows,
+                              h->shared_limit, error);
             if (status != BERT_OK)
                 break;
         }
@@ -126,7 +133,8 @@ static enum bert_status open_device(struct handle *h, const struct weights *weig
     CUDA_TRY(cudaSetDevice(h->device), error);
     CUDA_TRY(cudaGetDeviceProperties(&properties, h->device), error);
     CUDA_TRY(cudaDeviceGetAttribute(&shared, cudaDevAttrMaxSharedMemoryPerBlockOptin,
-                                    h->device), error);
+                                    h->device),
+             error);
     h->shared_limit = (size_t)shared;
     snprintf(h->description, sizeof h->description, "cuda:%d (%s)", h->device,
              properties.name);
@@ -200,8 +208,9 @@ static enum bert_status cuda_forward(void *worker, const struct batch *batch,
     if (count == 0)
         return BERT_OK;
     if (batch->rows > (size_t)h->rows || count > (size_t)h->rows)
-        return error_set(error, BERT_INTERNAL, "CUDA: a batch of %zu rows, at most %d fit",
-                         batch->rows, h->rows);
+        return error_set(error, BERT_INTERNAL,
+                         "CUDA: a batch of %zu rows, at most %d fit", batch->rows,
+                         h->rows);
     CUDA_TRY(cudaSetDevice(h->device), error); /* a thread's first call */
     int lane = take_lane(h);
     enum bert_status status =

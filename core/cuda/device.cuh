@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * device.cuh: the CUDA that the plug-in is written in. Compiled by nvcc it is CUDA's own;
- * compiled by a host compiler the same source runs over the emulation that the tests bring
- * (emulate.h on the include path). */
+ * compiled by a host compiler the same source runs over the emulation that the tests
+ * bring (emulate.h on the include path). */
 #ifndef CUDA_DEVICE_CUH
 #define CUDA_DEVICE_CUH
 
@@ -18,7 +18,7 @@ extern "C" {
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
 #include <mma.h>
-#define LAUNCH(kernel, grid, threads, shared, stream, ...)                                 \
+#define LAUNCH(kernel, grid, threads, shared, stream, ...) \
     kernel<<<grid, threads, shared, stream>>>(__VA_ARGS__)
 #define DYNAMIC_SHARED(name) extern __shared__ __align__(128) char name[]
 #else
@@ -26,19 +26,19 @@ extern "C" {
 #endif
 
 /* Leaves the function with a message that names the call when it fails. */
-#define CUDA_TRY(call, error)                                                              \
-    do {                                                                                   \
-        cudaError_t code_ = (call);                                                        \
-        if (code_ != cudaSuccess)                                                          \
-            return error_set(error, BERT_INTERNAL, "CUDA: %s: %s", #call,                  \
-                             cudaGetErrorString(code_));                                   \
+#define CUDA_TRY(call, error)                                             \
+    do {                                                                  \
+        cudaError_t code_ = (call);                                       \
+        if (code_ != cudaSuccess)                                         \
+            return error_set(error, BERT_INTERNAL, "CUDA: %s: %s", #call, \
+                             cudaGetErrorString(code_));                  \
     } while (0)
 
-#define STATUS_TRY(call)                                                                   \
-    do {                                                                                   \
-        enum bert_status status_ = (call);                                                 \
-        if (status_ != BERT_OK)                                                            \
-            return status_;                                                                \
+#define STATUS_TRY(call)                   \
+    do {                                   \
+        enum bert_status status_ = (call); \
+        if (status_ != BERT_OK)            \
+            return status_;                \
     } while (0)
 
 #endif

@@ -44,15 +44,16 @@ static enum bert_status floats(struct device_weights *d, const float *x, size_t 
 }
 
 /* Element i, row-major, of a matrix with `in` columns, as half. */
-static uint16_t element(enum bert_precision precision, const void *data, const float *scale,
-                        size_t in, size_t i) {
+static uint16_t element(enum bert_precision precision, const void *data,
+                        const float *scale, size_t in, size_t i) {
     if (precision == BERT_F16)
         return ((const uint16_t *)data)[i];
     if (precision == BERT_F32)
         return float_to_half(((const float *)data)[i]);
     size_t o = i / in, k = i % in, groups = (in + 3) / 4;
     const int8_t *q = (const int8_t *)data;
-    return float_to_half(scale[o] * q[((o / 16 * groups + k / 4) * 16 + o % 16) * 4 + k % 4]);
+    return float_to_half(scale[o] *
+                         q[((o / 16 * groups + k / 4) * 16 + o % 16) * 4 + k % 4]);
 }
 
 static enum bert_status matrix(struct device_weights *d, enum bert_precision precision,
@@ -90,17 +91,18 @@ static enum bert_status linear(struct device_weights *d, const struct linear *fr
     return biases(d, from->bias, to, error);
 }
 
-static enum bert_status norm(struct device_weights *d, const struct norm *from, size_t width,
-                             bool next_is_int8, struct device_norm *to,
+static enum bert_status norm(struct device_weights *d, const struct norm *from,
+                             size_t width, bool next_is_int8, struct device_norm *to,
                              struct bert_error *error) {
     STATUS_TRY(floats(d, from->gamma, width, &to->gamma, error));
     STATUS_TRY(floats(d, from->beta, width, &to->beta, error));
     return floats(d, next_is_int8 ? from->quant : NULL, width, &to->quant, error);
 }
 
-static enum bert_status table(struct device_weights *d, const struct table *from, half **to,
-                              struct bert_error *error) {
-    return matrix(d, from->precision, from->data, NULL, from->rows, from->width, to, error);
+static enum bert_status table(struct device_weights *d, const struct table *from,
+                              half **to, struct bert_error *error) {
+    return matrix(d, from->precision, from->data, NULL, from->rows, from->width, to,
+                  error);
 }
 
 static enum bert_status layers(struct device_weights *d, const struct weights *w,
@@ -141,20 +143,23 @@ static enum bert_status fill(struct device_weights *d, const struct weights *w,
     STATUS_TRY(table(d, &w->position, &d->position, error));
     STATUS_TRY(table(d, &w->type, &d->type, error));
     STATUS_TRY(norm(d, &w->embedding_norm, (size_t)w->config.hidden,
-                    w->layers[0].query_key_value.precision == BERT_INT8, &d->embedding_norm,
-                    error));
+                    w->layers[0].query_key_value.precision == BERT_INT8,
+                    &d->embedding_norm, error));
     STATUS_TRY(layers(d, w, error));
     return head(d, w, error);
 }
 
 enum bert_status device_weights_new(struct device_weights **result,
-                                    const struct weights *weights, struct bert_error *error) {
+                                    const struct weights *weights,
+                                    struct bert_error *error) {
     struct device_weights *d = (struct device_weights *)calloc(1, sizeof *d);
     if (d == NULL)
         return error_memory(error);
     d->config = weights->config;
-    d->layers = (struct device_layer *)calloc((size_t)d->config.layers, sizeof *d->layers);
-    enum bert_status status = d->layers == NULL ? error_memory(error) : fill(d, weights, error);
+    d->layers =
+        (struct device_layer *)calloc((size_t)d->config.layers, sizeof *d->layers);
+    enum bert_status status =
+        d->layers == NULL ? error_memory(error) : fill(d, weights, error);
     if (status != BERT_OK)
         device_weights_free(d);
     else

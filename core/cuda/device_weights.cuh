@@ -25,13 +25,14 @@ struct device_weights {
     struct device_norm embedding_norm, transform_norm;
     struct device_layer *layers;
     struct device_linear transform, decoder; /* decoder.weight may be word */
-    void **blocks; /* all device memory, to be freed */
+    void **blocks;                           /* all device memory, to be freed */
     size_t block_count, block_room;
 };
 
 /* Copies weights to the current device. On failure what was copied is freed. */
 enum bert_status device_weights_new(struct device_weights **result,
-                                    const struct weights *weights, struct bert_error *error);
+                                    const struct weights *weights,
+                                    struct bert_error *error);
 void device_weights_free(struct device_weights *weights);
 
 #endif

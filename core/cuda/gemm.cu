@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * gemm.cu: cuBLASLt. It is column-major: our row-major w (out, in) is its (in, out), so the
- * product is wᵀ-transposed · x, and y comes out row-major. The choice of an algorithm is
- * made once a shape: asking for it costs more than a small product. */
+ * gemm.cu: cuBLASLt. It is column-major: our row-major w (out, in) is its (in, out), so
+ * the product is wᵀ-transposed · x, and y comes out row-major. The choice of an algorithm
+ * is made once a shape: asking for it costs more than a small product. */
 #include "cuda/gemm.cuh"
 
 #include <cublasLt.h>
@@ -25,12 +25,12 @@ struct gemm {
     int used;
 };
 
-#define BLAS_TRY(call, error)                                                              \
-    do {                                                                                   \
-        cublasStatus_t code_ = (call);                                                     \
-        if (code_ != CUBLAS_STATUS_SUCCESS)                                                \
-            return error_set(error, BERT_INTERNAL, "CUDA: %s: %s", #call,                  \
-                             cublasLtGetStatusString(code_));                              \
+#define BLAS_TRY(call, error)                                             \
+    do {                                                                  \
+        cublasStatus_t code_ = (call);                                    \
+        if (code_ != CUBLAS_STATUS_SUCCESS)                               \
+            return error_set(error, BERT_INTERNAL, "CUDA: %s: %s", #call, \
+                             cublasLtGetStatusString(code_));             \
     } while (0)
 
 static void shape_release(struct shape *s) {
@@ -71,34 +71,43 @@ static enum bert_status describe(struct gemm *gemm, struct shape *s,
     cublasOperation_t transposed = CUBLAS_OP_T;
     cublasLtEpilogue_t epilogue = CUBLASLT_EPILOGUE_BIAS;
     cudaDataType_t type = s->output == GEMM_HALF ? CUDA_R_16F : CUDA_R_32F;
-    BLAS_TRY(cublasLtMatmulDescCreate(&s->operation, CUBLAS_COMPUTE_32F, CUDA_R_32F), error);
+    BLAS_TRY(cublasLtMatmulDescCreate(&s->operation, CUBLAS_COMPUTE_32F, CUDA_R_32F),
+             error);
     BLAS_TRY(cublasLtMatmulDescSetAttribute(s->operation, CUBLASLT_MATMUL_DESC_TRANSA,
-                                            &transposed, sizeof transposed), error);
+                                            &transposed, sizeof transposed),
+             error);
     BLAS_TRY(cublasLtMatmulDescSetAttribute(s->operation, CUBLASLT_MATMUL_DESC_EPILOGUE,
-                                            &epilogue, sizeof epilogue), error);
-    BLAS_TRY(cublasLtMatmulDescSetAttribute(s->operation,
-                                            CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, &type,
-                                            sizeof type), error);
-    BLAS_TRY(cublasLtMatrixLayoutCreate(&s->weight, CUDA_R_16F, s->in, s->out, s->in), error);
+                                            &epilogue, sizeof epilogue),
+             error);
+    BLAS_TRY(cublasLtMatmulDescSetAttribute(
+                 s->operation, CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, &type, sizeof type),
+             error);
+    BLAS_TRY(cublasLtMatrixLayoutCreate(&s->weight, CUDA_R_16F, s->in, s->out, s->in),
+             error);
     BLAS_TRY(cublasLtMatrixLayoutCreate(&s->x, CUDA_R_16F, s->in, s->rows, s->in), error);
-    BLAS_TRY(cublasLtMatrixLayoutCreate(&s->y, type, s->out, s->rows, s->y_stride), error);
+    BLAS_TRY(cublasLtMatrixLayoutCreate(&s->y, type, s->out, s->rows, s->y_stride),
+             error);
     return BERT_OK;
 }
 
-static enum bert_status choose(struct gemm *gemm, struct shape *s, struct bert_error *error) {
+static enum bert_status choose(struct gemm *gemm, struct shape *s,
+                               struct bert_error *error) {
     cublasLtMatmulPreference_t preference;
     cublasLtMatmulHeuristicResult_t found;
     size_t workspace = WORKSPACE;
     int count = 0;
     BLAS_TRY(cublasLtMatmulPreferenceCreate(&preference), error);
-    cublasLtMatmulPreferenceSetAttribute(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
+    cublasLtMatmulPreferenceSetAttribute(preference,
+                                         CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
                                          &workspace, sizeof workspace);
-    cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(
-        gemm->handle, s->operation, s->weight, s->x, s->y, s->y, preference, 1, &found, &count);
+    cublasStatus_t status =
+        cublasLtMatmulAlgoGetHeuristic(gemm->handle, s->operation, s->weight, s->x, s->y,
+                                       s->y, preference, 1, &found, &count);
     cublasLtMatmulPreferenceDestroy(preference);
     if (status != CUBLAS_STATUS_SUCCESS || count == 0)
-        return error_set(error, BERT_INTERNAL, "CUDA: no product of %d rows, %d by %d: %s",
-                         s->rows, s->in, s->out, cublasLtGetStatusString(status));
+        return error_set(error, BERT_INTERNAL,
+                         "CUDA: no product of %d rows, %d by %d: %s", s->rows, s->in,
+                         s->out, cublasLtGetStatusString(status));
     s->algorithm = found.algo;
     return BERT_OK;
 }
@@ -110,8 +119,8 @@ static enum bert_status find_shape(struct gemm *gemm, const struct gemm_job *job
             shape_release(&gemm->shapes[i]);
         gemm->used = 0;
     }
-    unsigned at = (unsigned)job->rows * 31u + (unsigned)job->in * 7u + (unsigned)job->out +
-                  (unsigned)job->output;
+    unsigned at = (unsigned)job->rows * 31u + (unsigned)job->in * 7u +
+                  (unsigned)job->out + (unsigned)job->output;
     for (;; at++) {
         struct shape *s = &gemm->shapes[at % SHAPES];
         *result = s;
@@ -140,10 +149,13 @@ enum bert_status gemm_run(struct gemm *gemm, const struct gemm_job *job,
     struct shape *s;
     float one = 1, add = job->output == GEMM_ADD ? 1 : 0;
     STATUS_TRY(find_shape(gemm, job, &s, error));
-    BLAS_TRY(cublasLtMatmulDescSetAttribute(s->operation, CUBLASLT_MATMUL_DESC_BIAS_POINTER,
-                                            &job->bias, sizeof job->bias), error);
-    BLAS_TRY(cublasLtMatmul(gemm->handle, s->operation, &one, job->weight, s->weight, job->x,
-                            s->x, &add, job->y, s->y, job->y, s->y, &s->algorithm,
-                            gemm->workspace, WORKSPACE, stream), error);
+    BLAS_TRY(cublasLtMatmulDescSetAttribute(s->operation,
+                                            CUBLASLT_MATMUL_DESC_BIAS_POINTER, &job->bias,
+                                            sizeof job->bias),
+             error);
+    BLAS_TRY(cublasLtMatmul(gemm->handle, s->operation, &one, job->weight, s->weight,
+                            job->x, s->x, &add, job->y, s->y, job->y, s->y, &s->algorithm,
+                            gemm->workspace, WORKSPACE, stream),
+             error);
     return BERT_OK;
 }

@@ -57,7 +57,8 @@ static __global__ void embed_kernel(struct embed_args a) {
     const half *word = a.word + a.ids[row] * width;
     const half *position = a.position + a.positions[row] * width;
     for (int i = threadIdx.x % WARP_SIZE; i < a.width; i += WARP_SIZE)
-        x[i] = __half2float(word[i]) + __half2float(a.type[i]) + __half2float(position[i]);
+        x[i] =
+            __half2float(word[i]) + __half2float(a.type[i]) + __half2float(position[i]);
     norm_row(x, a.input + row * width, a.width, a.epsilon, a.norm);
 }
 
@@ -117,8 +118,8 @@ void launch_pick(const struct pick_args *args, int requests, cudaStream_t stream
     LAUNCH(pick_kernel, row_blocks(requests), ROW_THREADS, 0, stream, a);
 }
 
-/* A score and its id as one number that orders as answers do: higher score, then lower id.
- * Adding zero makes the two zeros equal. */
+/* A score and its id as one number that orders as answers do: higher score, then lower
+ * id. Adding zero makes the two zeros equal. */
 static __device__ unsigned long long key_of(float score, int id) {
     float x = score + 0.0f;
     uint32_t bits;

@@ -2,7 +2,8 @@
  *
  * kernels.cuh: what runs on the device beside the matrix products. Rows are row-major;
  * half is binary16; all sums are float. A launch may cover more rows than there are, so
- * that one captured graph serves a bucket of sizes: the true sizes lie in device memory. */
+ * that one captured graph serves a bucket of sizes: the true sizes lie in device memory.
+ */
 #ifndef CUDA_KERNELS_CUH
 #define CUDA_KERNELS_CUH
 
@@ -20,7 +21,8 @@ struct device_norm { /* quant NULL: the next layer reads n·γ + β, else n · q
     const float *gamma, *beta, *quant;
 };
 
-/* hidden (rows, width) = LayerNorm of the three embeddings' sum; input: as it is read next. */
+/* hidden (rows, width) = LayerNorm of the three embeddings' sum; input: as it is read
+ * next. */
 struct embed_args {
     const struct sizes *sizes;
     const half *word, *position, *type;
@@ -63,8 +65,8 @@ struct pick_args {
 };
 void launch_pick(const struct pick_args *args, int requests, cudaStream_t stream);
 
-/* Attention as in kernel.h's attention_job, in half; a row has at most 512 keys, a head at
- * most ATTENTION_WIDTH columns. */
+/* Attention as in kernel.h's attention_job, in half; a row has at most 512 keys, a head
+ * at most ATTENTION_WIDTH columns. */
 enum { ATTENTION_WIDTH = 128 };
 struct attention_args {
     const struct sizes *sizes;
@@ -87,7 +89,7 @@ enum bert_status attention_prepare(size_t shared_limit, struct bert_error *error
 struct answer_args {
     const struct sizes *sizes;
     int first, vocabulary;
-    const float *logits; /* (count, vocabulary) */
+    const float *logits;       /* (count, vocabulary) */
     const int32_t *k, *map_of; /* map_of: index into maps, -1: all ids */
     const uint64_t *maps;      /* map_words each */
     int map_words;

@@ -9,9 +9,15 @@
 #include "cuda/plan.cuh"
 
 enum {
-    SMALL_ROWS = 512, SMALL_SEQUENCES = 8, SMALL_REQUESTS = 8, /* what a graph is made for */
-    SMALL_BEST = 32, SMALL_LISTED = 4096, SMALL_MAPS = 1,
-    LARGE_BEST = 8, LARGE_LISTED = 1 << 20, LARGE_MAPS = 16,
+    SMALL_ROWS = 512,
+    SMALL_SEQUENCES = 8,
+    SMALL_REQUESTS = 8, /* what a graph is made for */
+    SMALL_BEST = 32,
+    SMALL_LISTED = 4096,
+    SMALL_MAPS = 1,
+    LARGE_BEST = 8,
+    LARGE_LISTED = 1 << 20,
+    LARGE_MAPS = 16,
     GRAPHS = 64,
     ROW_STEP = 64, /* rows of a large product are rounded up, so that shapes recur */
 };
@@ -49,7 +55,8 @@ static enum bert_status take_buffers(struct lane *lane, struct bert_error *error
     size_t wide = rows * up, logits = LANE_LOGITS * (size_t)c->vocabulary;
     CUDA_TRY(cudaMalloc(&lane->hidden, rows * hidden * sizeof(float)), error);
     CUDA_TRY(cudaMalloc(&lane->picked_hidden, rows * hidden * sizeof(float)), error);
-    CUDA_TRY(cudaMalloc(&lane->wide, (logits > wide ? logits : wide) * sizeof(float)), error);
+    CUDA_TRY(cudaMalloc(&lane->wide, (logits > wide ? logits : wide) * sizeof(float)),
+             error);
     CUDA_TRY(cudaMalloc(&lane->input, rows * hidden * sizeof(half)), error);
     CUDA_TRY(cudaMalloc(&lane->picked_input, rows * hidden * sizeof(half)), error);
     CUDA_TRY(cudaMalloc(&lane->qkv, rows * hidden * 3 * sizeof(half)), error);
@@ -72,7 +79,8 @@ static enum bert_status lane_init(struct lane *lane, struct bert_error *error) {
                                 .listed = SMALL_LISTED,
                                 .maps = SMALL_MAPS,
                                 .map_words = words};
-    /* Room for one request at least that wants the whole vocabulary, ranked and listed. */
+    /* Room for one request at least that wants the whole vocabulary, ranked and listed.
+     */
     struct plan_limits large = {.rows = lane->rows,
                                 .sequences = lane->rows,
                                 .requests = lane->rows,
@@ -110,8 +118,9 @@ void lane_free(struct lane *lane) {
     for (int i = 0; i < GRAPHS; i++)
         if (lane->graphs[i].run != NULL)
             cudaGraphExecDestroy(lane->graphs[i].run);
-    void *buffers[] = {lane->hidden, lane->picked_hidden, lane->wide, lane->input,
-                       lane->picked_input, lane->qkv, lane->context, lane->up};
+    void *buffers[] = {
+        lane->hidden,       lane->picked_hidden, lane->wide,    lane->input,
+        lane->picked_input, lane->qkv,           lane->context, lane->up};
     for (void *buffer : buffers)
         cudaFree(buffer);
     plan_release(&lane->small);
@@ -136,8 +145,9 @@ static enum bert_status product(struct pass *p, const struct device_linear *line
                                 const half *x, void *y, int y_stride, int rows,
                                 enum gemm_output output, int begin, int end) {
     struct gemm_job job = {.weight = linear->weight + (size_t)begin * linear->in,
-                           .bias = output == GEMM_HALF ? (const void *)(linear->half_bias + begin)
-                                                       : linear->bias + begin,
+                           .bias = output == GEMM_HALF
+                                       ? (const void *)(linear->half_bias + begin)
+                                       : linear->bias + begin,
                            .x = x,
                            .y = y,
                            .y_stride = y_stride,
@@ -190,8 +200,8 @@ static void pick(struct pass *p) {
 }
 
 /* query: (queries, hidden) apart by query_stride. */
-static enum bert_status attend(struct pass *p, const int32_t *query_start, const half *query,
-                               int query_stride, int queries) {
+static enum bert_status attend(struct pass *p, const int32_t *query_start,
+                               const half *query, int query_stride, int queries) {
     struct lane *lane = p->lane;
     const struct model_config *c = &lane->weights->config;
     struct attention_args args = {.sizes = p->plan->device.sizes,
@@ -218,13 +228,13 @@ static enum bert_status finish_layer(struct pass *p, const struct device_layer *
     float *hidden = picked ? lane->picked_hidden : lane->hidden;
     half *input = picked ? lane->picked_input : lane->input;
     int rows = picked ? p->bucket.requests : p->bucket.rows;
-    STATUS_TRY(product(p, &layer->attention_output, lane->context, hidden, c->hidden, rows,
-                       GEMM_ADD, 0, c->hidden));
+    STATUS_TRY(product(p, &layer->attention_output, lane->context, hidden, c->hidden,
+                       rows, GEMM_ADD, 0, c->hidden));
     normalize(p, &layer->attention_norm, picked, ACTIVATION_NONE, hidden, input);
-    STATUS_TRY(product(p, &layer->up, input, lane->wide, c->intermediate, rows, GEMM_FLOAT, 0,
-                       c->intermediate));
-    launch_gelu(lane->wide, lane->up, (size_t)rows * (size_t)c->intermediate, c->activation,
-                lane->stream);
+    STATUS_TRY(product(p, &layer->up, input, lane->wide, c->intermediate, rows,
+                       GEMM_FLOAT, 0, c->intermediate));
+    launch_gelu(lane->wide, lane->up, (size_t)rows * (size_t)c->intermediate,
+                c->activation, lane->stream);
     STATUS_TRY(product(p, &layer->down, lane->up, hidden, c->hidden, rows, GEMM_ADD, 0,
                        c->hidden));
     normalize(p, &layer->output_norm, picked, ACTIVATION_NONE, hidden, input);
@@ -236,7 +246,8 @@ static enum bert_status run_layer(struct pass *p, const struct device_layer *lay
     int hidden = lane->weights->config.hidden;
     STATUS_TRY(product(p, &layer->query_key_value, lane->input, lane->qkv, 3 * hidden,
                        p->bucket.rows, GEMM_HALF, 0, 3 * hidden));
-    STATUS_TRY(attend(p, p->plan->device.start, lane->qkv, 3 * hidden, p->bucket.longest));
+    STATUS_TRY(
+        attend(p, p->plan->device.start, lane->qkv, 3 * hidden, p->bucket.longest));
     return finish_layer(p, layer, false);
 }
 
@@ -250,7 +261,8 @@ static enum bert_status run_last_layer(struct pass *p, const struct device_layer
     pick(p);
     STATUS_TRY(product(p, &layer->query_key_value, lane->picked_input, lane->up, hidden,
                        p->bucket.requests, GEMM_HALF, 0, hidden));
-    STATUS_TRY(attend(p, p->plan->device.query_start, lane->up, hidden, p->bucket.queries));
+    STATUS_TRY(
+        attend(p, p->plan->device.query_start, lane->up, hidden, p->bucket.queries));
     return finish_layer(p, layer, true);
 }
 
@@ -347,7 +359,8 @@ static enum bert_status capture(struct pass *p, struct graph **result) {
     if (graph->run != NULL)
         cudaGraphExecDestroy(graph->run);
     graph->run = NULL;
-    CUDA_TRY(cudaStreamBeginCapture(lane->stream, cudaStreamCaptureModeThreadLocal), p->error);
+    CUDA_TRY(cudaStreamBeginCapture(lane->stream, cudaStreamCaptureModeThreadLocal),
+             p->error);
     enum bert_status status = run_pass(p, true);
     cudaError_t code = cudaStreamEndCapture(lane->stream, &captured);
     if (status != BERT_OK)
@@ -377,10 +390,12 @@ static enum bert_status run_small(struct pass *p) {
 
 static enum bert_status run_large(struct pass *p) {
     const struct sizes *sizes = p->plan->host.sizes;
-    int rows = round_up(sizes->rows, ROW_STEP), requests = round_up(sizes->requests, ROW_STEP);
+    int rows = round_up(sizes->rows, ROW_STEP),
+        requests = round_up(sizes->requests, ROW_STEP);
     struct bucket bucket = {.rows = rows < p->lane->rows ? rows : p->lane->rows,
                             .sequences = sizes->sequences,
-                            .requests = requests < p->lane->rows ? requests : p->lane->rows,
+                            .requests =
+                                requests < p->lane->rows ? requests : p->lane->rows,
                             .longest = p->plan->longest,
                             .queries = p->plan->queries,
                             .best_stride = p->plan->best_stride};
@@ -395,8 +410,10 @@ enum bert_status lane_forward(struct lane *lane, const struct batch *batch,
     struct plan *plan = small ? &lane->small : &lane->large;
     if (!small && !plan_fits(plan, batch, requests, count)) { /* they ask for very much */
         if (count == 1)
-            return error_set(error, BERT_INTERNAL, "CUDA: a request lists %zu ids, at most "
-                             "%d fit", requests->listed_count, plan->limits.listed);
+            return error_set(error, BERT_INTERNAL,
+                             "CUDA: a request lists %zu ids, at most "
+                             "%d fit",
+                             requests->listed_count, plan->limits.listed);
         size_t half_count = count / 2;
         STATUS_TRY(lane_forward(lane, batch, requests, half_count, replies, error));
         return lane_forward(lane, batch, requests + half_count, count - half_count,

@@ -27,8 +27,8 @@ enum { LANE_LOGITS = 256, LANE_ROWS = 3584, LANE_LEAST_ROWS = 512 };
 struct lane;
 
 /* rows: a multiple of 512. Fails with BERT_INTERNAL when the device has no room. */
-enum bert_status lane_new(struct lane **lane, const struct device_weights *weights, int rows,
-                          size_t shared_limit, struct bert_error *error);
+enum bert_status lane_new(struct lane **lane, const struct device_weights *weights,
+                          int rows, size_t shared_limit, struct bert_error *error);
 void lane_free(struct lane *lane);
 
 /* batch->rows at most the lane's rows; count at least 1. */

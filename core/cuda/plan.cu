@@ -25,7 +25,8 @@ static size_t lay_plan(struct plan_arrays *a, char *base, const struct plan_limi
     return at;
 }
 
-static size_t lay_answers(struct answer_arrays *a, char *base, const struct plan_limits *l) {
+static size_t lay_answers(struct answer_arrays *a, char *base,
+                          const struct plan_limits *l) {
     size_t at = 0, requests = (size_t)l->requests, best = (size_t)l->best_room;
     a->finite = (int32_t *)place(base, &at, requests, 4);
     a->best_count = (int32_t *)place(base, &at, requests, 4);
@@ -68,7 +69,8 @@ static size_t same_map(const struct request *requests, size_t i) {
     return i;
 }
 
-static int stride_of(const struct plan *plan, const struct request *requests, size_t count) {
+static int stride_of(const struct plan *plan, const struct request *requests,
+                     size_t count) {
     int stride = plan->limits.best;
     for (size_t i = 0; i < count; i++)
         if (requests[i].k > stride)
@@ -121,12 +123,12 @@ static void fill_query_starts(struct plan *plan, const struct batch *batch,
     plan->host.query_start[batch->sequences] = (int32_t)i;
 }
 
-void plan_fill(struct plan *plan, const struct batch *batch, const struct request *requests,
-               size_t count) {
+void plan_fill(struct plan *plan, const struct batch *batch,
+               const struct request *requests, size_t count) {
     struct plan_arrays *a = &plan->host;
     size_t listed = 0, maps = 0, words = (size_t)plan->limits.map_words;
-    *a->sizes = (struct sizes){(int32_t)batch->rows, (int32_t)batch->sequences,
-                               (int32_t)count};
+    *a->sizes =
+        (struct sizes){(int32_t)batch->rows, (int32_t)batch->sequences, (int32_t)count};
     plan->best_stride = stride_of(plan, requests, count);
     fill_batch(plan, batch);
     fill_query_starts(plan, batch, requests, count);
@@ -138,7 +140,8 @@ void plan_fill(struct plan *plan, const struct batch *batch, const struct reques
                        : same != i                 ? a->map_of[same]
                                                    : (int32_t)maps;
         if (requests[i].allowed != NULL && same == i)
-            memcpy(a->maps + maps++ * words, requests[i].allowed, words * sizeof *a->maps);
+            memcpy(a->maps + maps++ * words, requests[i].allowed,
+                   words * sizeof *a->maps);
         a->listed_start[i] = (int32_t)listed;
         if (requests[i].listed_count > 0)
             memcpy(a->listed + listed, requests[i].listed,
@@ -183,7 +186,8 @@ void plan_answers(const struct plan *plan, const struct request *requests, size_
             continue;
         replies[i].best_count = a->best_count[i];
         for (int j = 0; j < a->best_count[i]; j++)
-            replies[i].best[j] = (struct scored){a->best_id[best + j], a->best_log[best + j]};
+            replies[i].best[j] =
+                (struct scored){a->best_id[best + j], a->best_log[best + j]};
         if (requests[i].listed_count > 0)
             memcpy(replies[i].listed, a->listed_log + plan->host.listed_start[i],
                    requests[i].listed_count * sizeof(float));

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * plan.cuh: a batch and its requests in one piece of pinned memory, so that one copy takes
- * them to the device, and the answers in another, so that one copy brings them back. */
+ * plan.cuh: a batch and its requests in one piece of pinned memory, so that one copy
+ * takes them to the device, and the answers in another, so that one copy brings them
+ * back. */
 #ifndef CUDA_PLAN_CUH
 #define CUDA_PLAN_CUH
 
@@ -15,8 +16,8 @@ struct plan_limits {
     int rows, sequences, requests;
     int best;      /* answers a request, as long as none wants more */
     int best_room; /* answers in all */
-    int listed;  /* listed ids in all */
-    int maps;    /* different bit maps */
+    int listed;    /* listed ids in all */
+    int maps;      /* different bit maps */
     int map_words;
 };
 
@@ -51,11 +52,11 @@ bool plan_fits(const struct plan *plan, const struct batch *batch,
                const struct request *requests, size_t count);
 
 /* Describes batch and requests in the host arrays. They fit. */
-void plan_fill(struct plan *plan, const struct batch *batch, const struct request *requests,
-               size_t count);
+void plan_fill(struct plan *plan, const struct batch *batch,
+               const struct request *requests, size_t count);
 
-/* Copies the plan there (whole: the size does not depend on the batch, as a captured graph
- * needs; otherwise what is used) and the answers back. */
+/* Copies the plan there (whole: the size does not depend on the batch, as a captured
+ * graph needs; otherwise what is used) and the answers back. */
 enum bert_status plan_send(const struct plan *plan, bool whole, cudaStream_t stream,
                            struct bert_error *error);
 enum bert_status plan_fetch(const struct plan *plan, bool whole, cudaStream_t stream,

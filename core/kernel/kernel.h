@@ -1,30 +1,31 @@
 /* SPDX-License-Identifier: MIT
  *
- * kernel.h: the operations of a forward pass as a table of function pointers. The reference
- * table defines each; a table for an instruction set starts from it and overrides. All
- * tables but blis give the same bits (design, section 6):
+ * kernel.h: the operations of a forward pass as a table of function pointers. The
+ * reference table defines each; a table for an instruction set starts from it and
+ * overrides. All tables but blis give the same bits (design, section 6):
  *
  *  - A sum over k (dot products of f32 and f16 layers and of attention scores, LayerNorm,
- *    soft-max) is 16 partial sums by k mod 16, in rising k, each step one fma for products;
- *    then i += i+8, i += i+4, i += i+2, i += i+1.
+ *    soft-max) is 16 partial sums by k mod 16, in rising k, each step one fma for
+ * products; then i += i+8, i += i+4, i += i+2, i += i+1.
  *  - The attention context adds p·v in key order, one fma a key, and is multiplied by
  *    1/Σp at the end, where p = exp(score - max).
  *  - Each multiply-add is a fma; exp and erf are the polynomials of reference.c.
  *  - int8 sums are exact.
  *
- * Rows are row-major; *_stride counts elements. Work is split over the index range given by
- * begin and end, and no result depends on the split or on the number of rows. Nothing
+ * Rows are row-major; *_stride counts elements. Work is split over the index range given
+ * by begin and end, and no result depends on the split or on the number of rows. Nothing
  * allocates; a kernel's scratch is on its stack, at most 320 KB. */
 #ifndef KERNEL_KERNEL_H
 #define KERNEL_KERNEL_H
 
 #include "model/weights.h"
 
-/* Quantised rows: x[r][k] ≈ scale[r] * (data[r*stride + k] - zero[r]), stride a multiple of
- * 64, data 64-byte aligned, columns from width up to stride are zero bytes. For a row with
- * least value lo and greatest hi (both taken together with 0): scale = (hi - lo) / 255
- * (1 when hi == lo), zero = round(-lo / scale), data = round(x / scale) + zero, limited to
- * 0..255; rounding to nearest even; the division is by multiplying with 1/scale. */
+/* Quantised rows: x[r][k] ≈ scale[r] * (data[r*stride + k] - zero[r]), stride a multiple
+ * of 64, data 64-byte aligned, columns from width up to stride are zero bytes. For a row
+ * with least value lo and greatest hi (both taken together with 0): scale = (hi - lo) /
+ * 255 (1 when hi == lo), zero = round(-lo / scale), data = round(x / scale) + zero,
+ * limited to 0..255; rounding to nearest even; the division is by multiplying with
+ * 1/scale. */
 struct quantized {
     uint8_t *data;
     size_t stride;
@@ -65,9 +66,9 @@ struct quantize_job { /* x (rows, width) → q */
 };
 
 /* Multi-head attention over packed sequences. Sequence s has keys and values in rows
- * row_start[s] .. row_start[s+1] and queries in rows query_start[s] .. query_start[s+1] of
- * their own array (in the last layer there are fewer queries than keys). Head h lies in
- * columns h*width .. (h+1)*width. score = dot(q, k) · 1/sqrt(width). */
+ * row_start[s] .. row_start[s+1] and queries in rows query_start[s] .. query_start[s+1]
+ * of their own array (in the last layer there are fewer queries than keys). Head h lies
+ * in columns h*width .. (h+1)*width. score = dot(q, k) · 1/sqrt(width). */
 struct attention_job {
     size_t sequences, heads, width;
     const size_t *row_start, *query_start; /* sequences + 1 each */

@@ -130,8 +130,7 @@ static bool rebuild_tensor(struct machine *machine, uint32_t args) {
     struct pickle *pickle = machine->pickle;
     struct pickle_tensor tensor = {0};
     uint32_t storage = tuple_item(pickle, args, 0);
-    uint32_t shape = tuple_item(pickle, args, 2),
-             stride = tuple_item(pickle, args, 3);
+    uint32_t shape = tuple_item(pickle, args, 2), stride = tuple_item(pickle, args, 3);
     if (storage == UINT32_MAX || pickle->nodes[storage].kind != PICKLE_STORAGE ||
         !tuple_size(pickle, args, 1, &tensor.offset) ||
         pickle_kind(pickle, shape) != PICKLE_TUPLE ||

@@ -61,7 +61,7 @@ struct weights {
     enum bert_precision precision;
     struct table word, position, type; /* type: row 0 is used */
     struct norm embedding_norm;
-    struct layer *layers; /* config.layers */
+    struct layer *layers;    /* config.layers */
     struct linear transform; /* head: f32 or f16, also in int8 models */
     struct norm transform_norm;
     struct linear decoder; /* (vocabulary, hidden), often the word table; f32 or f16 */

@@ -13,8 +13,8 @@
 enum { BACKEND_VERSION = 1 };
 
 struct backend_options {
-    int device;       /* index, for CUDA */
-    const char *cpu;  /* kernel table by name, or NULL */
+    int device;      /* index, for CUDA */
+    const char *cpu; /* kernel table by name, or NULL */
 };
 
 struct backend {
@@ -39,7 +39,8 @@ struct backend {
 
     /* Rows that a batch should have for good throughput; a single longer sequence is fine
      * (up to config.positions). max_rows and max_requests are hard limits. */
-    void (*limits)(void *worker, size_t *good_rows, size_t *max_rows, size_t *max_requests);
+    void (*limits)(void *worker, size_t *good_rows, size_t *max_rows,
+                   size_t *max_requests);
 
     enum bert_status (*forward)(void *worker, const struct batch *batch,
                                 const struct request *requests, size_t count,

@@ -19,7 +19,7 @@ struct cluster_item {
     size_t start, end; /* bytes of the source */
 };
 
-struct cluster { /* a result of cluster_read: items */
+struct cluster {                                  /* a result of cluster_read: items */
     struct cluster_item *items, *spare, *sources; /* in room, or when many in the arena */
     size_t count, capacity;
     struct cluster_item room[3][CLUSTER_ROOM];

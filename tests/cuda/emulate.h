@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * emulate.h: enough of CUDA to run the plug-in's own source on the host. A block's threads
- * are coroutines of one thread that hand over at barriers and shuffles, so a missing
- * barrier shows as a wrong answer and a barrier that some threads skip as a stop with a
- * message. Fragments of wmma hold the whole tile in every lane: slow and exact. Memory of
- * "the device" comes from malloc, so the address sanitizer watches it. */
+ * emulate.h: enough of CUDA to run the plug-in's own source on the host. A block's
+ * threads are coroutines of one thread that hand over at barriers and shuffles, so a
+ * missing barrier shows as a wrong answer and a barrier that some threads skip as a stop
+ * with a message. Fragments of wmma hold the whole tile in every lane: slow and exact.
+ * Memory of "the device" comes from malloc, so the address sanitizer watches it. */
 #ifndef TESTS_CUDA_EMULATE_H
 #define TESTS_CUDA_EMULATE_H
 
@@ -28,7 +28,8 @@
 
 struct dim3 {
     unsigned x, y, z;
-    dim3(unsigned a = 1, unsigned b = 1, unsigned c = 1) : x(a), y(b), z(c) {}
+    dim3(unsigned a = 1, unsigned b = 1, unsigned c = 1) : x(a), y(b), z(c) {
+    }
 };
 
 /* ---- Threads of a block ---------------------------------------------------------- */
@@ -128,7 +129,8 @@ struct emulated_thread_index {
 };
 static emulated_thread_index threadIdx; /* blocks are one-dimensional here */
 
-template <class Body> void emulate_launch(dim3 grid, unsigned threads, size_t shared, Body body) {
+template <class Body>
+void emulate_launch(dim3 grid, unsigned threads, size_t shared, Body body) {
     using namespace emulation;
     block b;
     b.lanes.resize(threads);
@@ -168,7 +170,9 @@ template <class Body> void emulate_launch(dim3 grid, unsigned threads, size_t sh
                     resume(l);
                     left -= l.done;
                 }
-                idle = before == left && round == b.round && warps == b.warp_round ? idle + 1 : 0;
+                idle = before == left && round == b.round && warps == b.warp_round
+                           ? idle + 1
+                           : 0;
                 if (idle > 1) {
                     fprintf(stderr, "emulate: a barrier that not all threads reach\n");
                     abort();
@@ -178,7 +182,7 @@ template <class Body> void emulate_launch(dim3 grid, unsigned threads, size_t sh
     now() = nullptr;
 }
 
-#define LAUNCH(kernel, grid, threads, shared, stream, ...)                                 \
+#define LAUNCH(kernel, grid, threads, shared, stream, ...) \
     emulate_launch(grid, threads, shared, [=] { kernel(__VA_ARGS__); })
 static inline char *emulated_shared() {
     return (char *)(((uintptr_t)emulation::now()->shared.data() + 127) & ~(uintptr_t)127);
@@ -200,7 +204,8 @@ template <class T> T emulated_shuffle(T value, unsigned from) {
     emulation::warp_barrier();
     unsigned base = me / 32 * 32, source = base + from % 32;
     T result;
-    memcpy(&result, &b->exchange[source < b->exchange.size() ? source : me], sizeof result);
+    memcpy(&result, &b->exchange[source < b->exchange.size() ? source : me],
+           sizeof result);
     emulation::warp_barrier();
     return result;
 }
@@ -257,7 +262,8 @@ void load_matrix_sync(fragment<U, 16, 16, 16, T, col_major> &f, const T *p, unsi
         for (int j = 0; j < 16; j++)
             f.tile[j][i] = p[i * ld + j];
 }
-template <class A, class B, class C> void mma_sync(C &d, const A &a, const B &b, const C &c) {
+template <class A, class B, class C>
+void mma_sync(C &d, const A &a, const B &b, const C &c) {
     float x[16][16], y[16][16];
     for (int i = 0; i < 16; i++)
         for (int j = 0; j < 16; j++)
@@ -270,8 +276,7 @@ template <class A, class B, class C> void mma_sync(C &d, const A &a, const B &b,
             d.tile[i][j] = sum;
         }
 }
-template <class F>
-void store_matrix_sync(float *p, const F &f, unsigned ld, layout_t) {
+template <class F> void store_matrix_sync(float *p, const F &f, unsigned ld, layout_t) {
     for (int i = 0; i < 16; i++)
         for (int j = 0; j < 16; j++)
             p[i * ld + j] = f.tile[i][j];
@@ -303,7 +308,9 @@ extern long emulated_allocations_left;
 extern int emulated_lost;
 
 static inline const char *cudaGetErrorString(cudaError_t e) {
-    return e == cudaErrorMemoryAllocation ? "out of memory" : e ? "device lost" : "no error";
+    return e == cudaErrorMemoryAllocation ? "out of memory"
+           : e                            ? "device lost"
+                                          : "no error";
 }
 static inline cudaError_t emulated_memory(void **p, size_t size) {
     if (emulated_allocations_left == 0)
@@ -336,7 +343,8 @@ static inline cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t siz
     memcpy(to, from, size);
     return cudaSuccess;
 }
-static inline cudaError_t cudaMemsetAsync(void *to, int value, size_t size, cudaStream_t) {
+static inline cudaError_t cudaMemsetAsync(void *to, int value, size_t size,
+                                          cudaStream_t) {
     memset(to, value, size);
     return cudaSuccess;
 }
@@ -383,7 +391,8 @@ static inline cudaError_t cudaDeviceGetAttribute(int *value, int, int) {
 template <class F> cudaError_t cudaFuncSetAttribute(F, int, int) {
     return cudaSuccess;
 }
-/* Captured work runs at once, and a graph is never kept: launching it would run nothing. */
+/* Captured work runs at once, and a graph is never kept: launching it would run nothing.
+ */
 static inline cudaError_t cudaStreamBeginCapture(cudaStream_t, int) {
     return cudaSuccess;
 }
@@ -391,7 +400,8 @@ static inline cudaError_t cudaStreamEndCapture(cudaStream_t, cudaGraph_t *g) {
     *g = nullptr;
     return cudaSuccess;
 }
-static inline cudaError_t cudaGraphInstantiate(cudaGraphExec_t *e, cudaGraph_t, unsigned) {
+static inline cudaError_t cudaGraphInstantiate(cudaGraphExec_t *e, cudaGraph_t,
+                                               unsigned) {
     *e = nullptr;
     return cudaSuccess;
 }

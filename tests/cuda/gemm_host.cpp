@@ -36,8 +36,9 @@ enum bert_status gemm_run(struct gemm *, const struct gemm_job *job, cudaStream_
                 ((half *)job->y)[at] =
                     __float2half_rn(y + __half2float(((const half *)job->bias)[o]));
             else
-                ((float *)job->y)[at] = y + ((const float *)job->bias)[o] +
-                                        (job->output == GEMM_ADD ? ((float *)job->y)[at] : 0);
+                ((float *)job->y)[at] =
+                    y + ((const float *)job->bias)[o] +
+                    (job->output == GEMM_ADD ? ((float *)job->y)[at] : 0);
         }
     }
     return BERT_OK;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_cuda.cpp: the CUDA plug-in's own source over the host emulation: each kernel against
- * plain sums at odd sizes, the whole forward against the CPU backend on the golden models,
- * and what happens when memory runs out or the device is lost. */
+ * test_cuda.cpp: the CUDA plug-in's own source over the host emulation: each kernel
+ * against plain sums at odd sizes, the whole forward against the CPU backend on the
+ * golden models, and what happens when memory runs out or the device is lost. */
 #include "cuda/kernels.cuh"
 
 extern "C" {
@@ -44,8 +44,8 @@ static vector<float> floats(size_t n, float scale) {
 
 /* ---- Kernels --------------------------------------------------------------------- */
 
-static void plain_attention(const struct attention_args &a, int sequence, int head, int query,
-                            vector<double> &context) {
+static void plain_attention(const struct attention_args &a, int sequence, int head,
+                            int query, vector<double> &context) {
     int first = a.start[sequence], keys = a.start[sequence + 1] - first;
     const half *q = a.query + (size_t)(a.query_start[sequence] + query) * a.query_stride +
                     head * a.width;
@@ -63,9 +63,10 @@ static void plain_attention(const struct attention_args &a, int sequence, int he
     context.assign((size_t)a.width, 0);
     for (int j = 0; j < keys; j++)
         for (int i = 0; i < a.width; i++)
-            context[i] += p[j] / sum *
-                          __half2float(a.value[(size_t)(first + j) * a.key_stride +
-                                               head * a.width + i]);
+            context[i] +=
+                p[j] / sum *
+                __half2float(
+                    a.value[(size_t)(first + j) * a.key_stride + head * a.width + i]);
 }
 
 static void check_attention(const vector<int> &lengths, int heads, int width, bool few) {
@@ -83,13 +84,15 @@ static void check_attention(const vector<int> &lengths, int heads, int width, bo
     a.sizes = &sizes, a.start = start.data(), a.query_start = query_start.data();
     a.heads = heads, a.width = width;
     a.query = query.data(), a.query_stride = hidden;
-    a.key = qkv.data() + hidden, a.value = qkv.data() + 2 * hidden, a.key_stride = 3 * hidden;
+    a.key = qkv.data() + hidden, a.value = qkv.data() + 2 * hidden,
+    a.key_stride = 3 * hidden;
     a.context = context.data(), a.context_stride = hidden;
     struct bert_error error;
     int longest = *std::max_element(lengths.begin(), lengths.end());
     /* A launch for more sequences and queries than there are, as a graph's bucket is. */
-    ck_assert_int_eq(launch_attention(&a, (int)lengths.size() + 1, longest + 3, longest + 40,
-                                      64 * 1024, NULL, &error), BERT_OK);
+    ck_assert_int_eq(launch_attention(&a, (int)lengths.size() + 1, longest + 3,
+                                      longest + 40, 64 * 1024, NULL, &error),
+                     BERT_OK);
     vector<double> expected;
     for (size_t s = 0; s < lengths.size(); s++)
         for (int h = 0; h < heads; h++)
@@ -98,7 +101,8 @@ static void check_attention(const vector<int> &lengths, int heads, int width, bo
                 for (int i = 0; i < width; i++)
                     ck_assert_double_eq_tol(
                         __half2float(context[(size_t)(query_start[s] + q) * hidden +
-                                             h * width + i]), expected[i], 4e-3);
+                                             h * width + i]),
+                        expected[i], 4e-3);
             }
 }
 
@@ -119,7 +123,8 @@ START_TEST(attention_without_room_is_refused) {
     struct attention_args a = {};
     struct bert_error error;
     a.width = 64, a.heads = 1;
-    ck_assert_int_eq(launch_attention(&a, 1, 2048, 1, 64 * 1024, NULL, &error), BERT_INTERNAL);
+    ck_assert_int_eq(launch_attention(&a, 1, 2048, 1, 64 * 1024, NULL, &error),
+                     BERT_INTERNAL);
     ck_assert_ptr_nonnull(strstr(error.message, "shared memory"));
 }
 END_TEST
@@ -131,7 +136,8 @@ static void check_norm(int rows, int width, bool quant) {
     struct sizes sizes = {rows, 1, rows};
     struct norm_args a = {};
     a.sizes = &sizes, a.width = width, a.epsilon = 1e-12f, a.hidden = y.data();
-    a.input = input.data(), a.norm = {gamma.data(), beta.data(), quant ? scale.data() : NULL};
+    a.input = input.data(),
+    a.norm = {gamma.data(), beta.data(), quant ? scale.data() : NULL};
     launch_norm(&a, rows + 5, NULL);
     for (int r = 0; r < rows; r++) {
         double mean = 0, squares = 0;
@@ -177,12 +183,15 @@ static void run_answer(const vector<float> &logits, int vocabulary, struct asked
                        const vector<uint64_t> &maps) {
     int count = (int)q.k.size(), stride = *std::max_element(q.k.begin(), q.k.end());
     struct sizes sizes = {count, 1, count};
-    q.best_id.assign((size_t)count * stride, -7), q.best_log.resize((size_t)count * stride);
+    q.best_id.assign((size_t)count * stride, -7),
+        q.best_log.resize((size_t)count * stride);
     q.best_count.assign(count, -7), q.finite.assign(count, -7);
     q.listed_log.resize(q.listed.size());
     struct answer_args a = {};
-    a.sizes = &sizes, a.vocabulary = vocabulary, a.logits = logits.data(), a.k = q.k.data();
-    a.map_of = q.map_of.data(), a.maps = maps.data(), a.map_words = (vocabulary + 63) / 64;
+    a.sizes = &sizes, a.vocabulary = vocabulary, a.logits = logits.data(),
+    a.k = q.k.data();
+    a.map_of = q.map_of.data(), a.maps = maps.data(),
+    a.map_words = (vocabulary + 63) / 64;
     a.listed_start = q.listed_start.data(), a.listed = q.listed.data();
     a.best_stride = stride, a.best_id = q.best_id.data(), a.best_log = q.best_log.data();
     a.best_count = q.best_count.data(), a.finite = q.finite.data();
@@ -239,7 +248,8 @@ static struct model open_model(const char *path, enum bert_precision precision) 
     struct bert_error error;
     const char *device;
     options.precision = precision;
-    ck_assert_msg(loader_open(&m.file, path, &options, &error) == BERT_OK, "%s", error.message);
+    ck_assert_msg(loader_open(&m.file, path, &options, &error) == BERT_OK, "%s",
+                  error.message);
     const struct weights *w = loader_weights(m.file);
     ck_assert_int_eq(backend_cpu.open(&m.cpu, w, &backend, &device, &error), BERT_OK);
     ck_assert_int_eq(backend_cpu.worker_new(&m.cpu_worker, m.cpu, 1, &error), BERT_OK);
@@ -288,28 +298,27 @@ static void ask(struct question &q, int k, int listed, int vocabulary,
     q.batch = {q.start.size() - 1, q.ids.size(), q.ids.data(), q.start.data()};
 }
 
-static void ask_random(struct question &q, const vector<int> &lengths, int a_request, int k,
-                       int listed, int vocabulary) {
+static void ask_random(struct question &q, const vector<int> &lengths, int a_request,
+                       int k, int listed, int vocabulary) {
     q.start = {0};
     for (int n : lengths) {
         for (int i = 0; i < n; i++)
             q.ids.push_back((int32_t)(generator() % (unsigned)vocabulary));
         q.start.push_back(q.ids.size());
     }
-    ask(q, k, listed, vocabulary, [=](size_t, size_t i) {
-        return i % (size_t)a_request == (size_t)a_request / 2;
-    });
+    ask(q, k, listed, vocabulary,
+        [=](size_t, size_t i) { return i % (size_t)a_request == (size_t)a_request / 2; });
 }
 
 static void compare(struct model *m, struct question &q, int listed, float tolerance) {
     struct bert_error error;
     size_t count = q.requests.size();
     ck_assert_msg(backend_cpu.forward(m->cpu_worker, &q.batch, q.requests.data(), count,
-                                      q.replies[0].data(), &error) == BERT_OK, "%s",
-                  error.message);
+                                      q.replies[0].data(), &error) == BERT_OK,
+                  "%s", error.message);
     ck_assert_msg(bert_backend.forward(m->cuda_worker, &q.batch, q.requests.data(), count,
-                                       q.replies[1].data(), &error) == BERT_OK, "%s",
-                  error.message);
+                                       q.replies[1].data(), &error) == BERT_OK,
+                  "%s", error.message);
     for (size_t i = 0; i < count; i++) {
         const struct reply *a = &q.replies[0][i], *b = &q.replies[1][i];
         ck_assert_int_eq(b->finite, 1);
@@ -323,14 +332,16 @@ static void compare(struct model *m, struct question &q, int listed, float toler
     }
 }
 
-static void compare_random(struct model *m, const vector<int> &lengths, int a_request, int k,
-                           int listed, float tolerance) {
+static void compare_random(struct model *m, const vector<int> &lengths, int a_request,
+                           int k, int listed, float tolerance) {
     struct question q;
-    ask_random(q, lengths, a_request, k, listed, loader_weights(m->file)->config.vocabulary);
+    ask_random(q, lengths, a_request, k, listed,
+               loader_weights(m->file)->config.vocabulary);
     compare(m, q, listed, tolerance);
 }
 
-static void compare_shapes(const char *path, enum bert_precision precision, float tolerance) {
+static void compare_shapes(const char *path, enum bert_precision precision,
+                           float tolerance) {
     struct model m = open_model(path, precision);
     compare_random(&m, {1}, 1, 1, 0, tolerance);
     compare_random(&m, {9, 2, 31}, 7, 5, 3, tolerance);
@@ -340,7 +351,8 @@ static void compare_shapes(const char *path, enum bert_precision precision, floa
 }
 
 /* The ids of a line of expected.jsonl that belongs to model; false for other lines. */
-static bool golden_line(const char *line, const std::string &model, vector<int32_t> &ids) {
+static bool golden_line(const char *line, const std::string &model,
+                        vector<int32_t> &ids) {
     const char *at = strstr(line, "\"ids\": [");
     if (strstr(line, ("\"model\": \"" + model + "\"").c_str()) == NULL || at == NULL)
         return false;
@@ -383,12 +395,14 @@ END_TEST
 /* Models whose weights are exact in half, so that the passes alone are compared. */
 START_TEST(ragged_batches_equal_the_cpu) {
     static const char *const models[] = {"bf16", "f16"};
-    compare_shapes((std::string("tests/golden/tiny/") + models[_i]).c_str(), BERT_F32, 2e-3f);
+    compare_shapes((std::string("tests/golden/tiny/") + models[_i]).c_str(), BERT_F32,
+                   2e-3f);
 }
 END_TEST
 
 START_TEST(forward_of_an_int8_model_equals_the_cpu) {
-    compare_shapes("tests/golden/tiny/f32", BERT_INT8, 2e-2f); /* activations are not int8 here */
+    compare_shapes("tests/golden/tiny/f32", BERT_INT8,
+                   2e-2f); /* activations are not int8 here */
 }
 END_TEST
 
@@ -407,7 +421,8 @@ START_TEST(too_little_memory_is_an_error_or_a_smaller_batch) {
     struct bert_error error;
     const char *device;
     int opened = 0;
-    ck_assert_int_eq(loader_open(&file, "tests/golden/tiny/f32", &options, &error), BERT_OK);
+    ck_assert_int_eq(loader_open(&file, "tests/golden/tiny/f32", &options, &error),
+                     BERT_OK);
     for (long left = 0; left < 150; left += 7) {
         void *handle = NULL;
         emulated_allocations_left = left;
