@@ -138,7 +138,7 @@ int main(int argc, char **argv) {
         return 1;
     }
     qsort(times, answered, sizeof *times, by_value);
-    printf("%d clients, %.1f s: %zu answers, %.0f a second, p50 %.2f ms, p95 %.2f ms, "
+    printf("%d clients, %.1f s: %zu answers, %.1f a second, p50 %.2f ms, p95 %.2f ms, "
            "p99 %.2f ms, failed %zu\n",
            count, took, answered, (double)answered / took,
            1e3 * (double)times[answered / 2], 1e3 * (double)times[answered * 95 / 100],
