@@ -14,7 +14,7 @@ import time
 
 BUILD = os.environ.get('B', 'build')
 PROGRAM = os.path.join(BUILD, 'bert-serve')
-MODEL = os.environ.get('SERVE_TEST_MODEL') or sorted(glob.glob('data/models/*'))[0]
+MODEL = os.environ.get('SERVE_TEST_MODEL') or sorted(glob.glob('data/models/mini-zh*'))[-1]
 
 
 class Server:
