@@ -139,8 +139,9 @@ void stream_run(struct stream *stream) {
     bool gone = sink && sink_reader_gone(sink);
     if (sink) {
         struct bert_error closing;
-        bool broken = status != BERT_OK && status != BERT_RECORD;
-        enum bert_status closed = sink_close(sink, broken, &closing);
+        /* Half a table takes no name, also when --strict stopped it. */
+        enum sink_end end = status == BERT_OK ? SINK_COMMIT : SINK_DROP;
+        enum bert_status closed = sink_close(sink, end, &closing);
         if (status == BERT_OK && closed != BERT_OK) {
             status = closed;
             error = closing;
