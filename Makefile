@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # bert-tools. Targets: all (build/), check, check-full, bench, accuracy, fuzz, completions,
-# install, install-dev, uninstall, dist, clean. Variables: prefix, DESTDIR and the other lower-case
+# install, install-dev, uninstall, dist, deb, clean. Variables: prefix, DESTDIR and the other lower-case
 # GNU folders, CC, CFLAGS, CPPFLAGS, LDFLAGS, and
 #   DEVELOPER=1                  more warnings, all of them errors
 #   SANITIZE=address,undefined   instruments everything
@@ -230,14 +230,16 @@ languages := $(patsubst man/%/,%,$(filter %/,$(wildcard man/*/)))
 models := $(shell find data/models -type f 2>/dev/null)
 pages := $(wildcard man/*.[157]) $(foreach l,$(languages),$(wildcard man/$l/*.[157]))
 page_folder = $(mandir)/$(if $(filter man/,$(dir $1)),,$(patsubst man/%/,%,$(dir $1))/)man$(subst .,,$(suffix $1))
-completed := bash:bash-completion/completions zsh:zsh/site-functions fish:fish/vendor_completions.d
+bashdir ?= $(datarootdir)/bash-completion/completions
+zshdir ?= $(datarootdir)/zsh/site-functions
+fishdir ?= $(datarootdir)/fish/vendor_completions.d
 files := $(foreach f,$(programs),$f|$(bindir)|755) \
     $(foreach f,$(models),$f|$(patsubst data/%/,$(datadir)/bert-tools/%,$(dir $f))|644) \
     $(foreach f,$(pages),$f|$(call page_folder,$f)|644) \
-    $(foreach s,$(completed),$(foreach f,$(wildcard completions/$(firstword $(subst :, ,$s))/*), \
-        $f|$(datarootdir)/$(lastword $(subst :, ,$s))|644)) \
+    $(foreach s,bash zsh fish,$(foreach f,$(wildcard completions/$s/*),$f|$($sdir)|644)) \
     $(foreach f,$(wildcard README.md README.zh-CN.md LICENSE data/config.yaml data/openapi.yaml), \
         $f|$(docdir)|644) \
+    $(foreach f,$(wildcard docs/*.svg docs/*.png),$f|$(docdir)/docs|644) \
     $(foreach f,$(wildcard data/samples/* examples/*),$f|$(docdir)/examples|644) \
     $(foreach f,$(wildcard data/bert-serve.service),$f|$(prefix)/lib/systemd/system|644)
 dev_files := core/bert.h|$(includedir)|644 $(B)/libbert.a|$(libdir)|644 \
@@ -276,12 +278,16 @@ dist:
 	git archive --prefix=bert-tools-$(VERSION)/ HEAD | gzip -n -9 \
 	    > $(distfolder)/bert-tools-$(VERSION).tar.gz
 
+# Debian packages, with bert-tools-cuda where nvcc is.
+deb:
+	packaging/deb $(VERSION) $(distfolder)
+
 clean:
 	rm -rf build build-*
 
 .PHONY: all portable packages check check-full unit cli unit-and-cli lint fuzz fuzz-run bench accuracy \
     completions \
-    install install-dev uninstall dist clean FORCE
+    install install-dev uninstall dist deb clean FORCE
 .SECONDARY:
 .DELETE_ON_ERROR:
 -include $(shell find $(B) -name '*.d' 2>/dev/null)

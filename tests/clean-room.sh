@@ -51,5 +51,14 @@ in_root() {
 in_root './setup run' './setup run </dev/null'
 in_root 'the answers show' "build/bert-fill --to=tsv '今天天气真[MASK]啊' | grep -q ."
 in_root 'make install' 'make install prefix=/usr && cd / && bert-fill 北京是中国的首[MASK]'
+in_root 'make uninstall' 'make uninstall prefix=/usr && ! ls /usr/bin/bert-*'
+in_root 'the Debian package' 'apt-get install -y -qq --no-install-recommends dpkg-dev man-db &&
+    NVCC=none make deb distfolder=/tmp && apt-get install -y -qq /tmp/bert-tools_*.deb'
+in_root 'an installed package answers' 'cd / && bert-fill --to=tsv 今天天气真[MASK]啊 | grep -q .'
+in_root 'man bert-fill' 'man bert-fill | grep -q SYNOPSIS'
+in_root 'man in Chinese' 'LC_ALL=C.UTF-8 LANGUAGE=zh_CN man -L zh_CN bert-fill | grep -q 描述'
+in_root 'purge leaves nothing' 'apt-get purge -y -qq bert-tools &&
+    [ -z "$(find / -xdev -path /home -prune -o -path /proc -prune -o -path /tmp -prune \
+        -o -path /var/log -prune -o -path /var/cache -prune -o -name "bert-*" -print)" ]'
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]

@@ -40,7 +40,9 @@ comes_and_goes() {
     destination=$work/destination
     make -C "$work/one" install install-dev DESTDIR="$destination" prefix=/usr || return
     for path in bin/bert-fill include/bert.h lib/libbert.a lib/pkgconfig/bert.pc \
-        share/bert-tools/models; do
+        share/bert-tools/models share/man/man1/bert-fill.1 share/man/zh_CN/man7/bert-tools.7 \
+        share/bash-completion/completions/bert-fill share/zsh/site-functions/_bert-fill \
+        share/fish/vendor_completions.d/bert-fill.fish; do
         [ -e "$destination/usr/$path" ] || { echo "$path is missing"; return 1; }
     done
     make -C "$work/one" uninstall DESTDIR="$destination" prefix=/usr || return
@@ -64,6 +66,17 @@ refuses_nothing_to_say() {
     ! ./setup >"$work/said" && grep -q '^./setup run' "$work/said"
 }
 
+debian_packages() {
+    for copy in one two-longer; do
+        SOURCE_DATE_EPOCH=1700000000 NVCC=none make -C "$work/$copy" deb \
+            distfolder="$work/deb-$copy" || return
+    done
+    cmp "$work"/deb-one/bert-tools_*.deb "$work"/deb-two-longer/bert-tools_*.deb || return
+    lintian --fail-on error "$work"/deb-one/bert-tools_*.deb || return
+    dpkg-deb -x "$work"/deb-one/bert-tools_*.deb "$work/unpacked" &&
+        "$work/unpacked/usr/bin/bert-fill" '北京是中国的首[MASK]。' | grep -q .
+}
+
 builds_from_the_tarball() {
     make dist distfolder="$work" && mkdir "$work/dist" &&
         tar -xzf "$work"/bert-tools-*.tar.gz -C "$work/dist" || return
@@ -76,12 +89,18 @@ try 'an installed program finds its model' answers_installed
 try 'missing packages are named' names_packages
 try 'setup explains itself' refuses_nothing_to_say
 try 'the source tarball is whole' builds_from_the_tarball
+if command -v dpkg-shlibdeps >/dev/null && command -v lintian >/dev/null; then
+    try 'Debian packages: the same bytes twice, in order for lintian' debian_packages
+else
+    echo "SKIP: tests/packaging.sh: dpkg-dev or lintian is not installed"
+    skipped=$((skipped + 1))
+fi
 if command -v aarch64-linux-gnu-gcc >/dev/null; then
     try 'portable parts for aarch64' make -C "$work/one" portable \
         CC=aarch64-linux-gnu-gcc B="$work/aarch64" DEVELOPER=1
 else
     echo "SKIP: tests/packaging.sh: aarch64-linux-gnu-gcc is not installed"
-    skipped=1
+    skipped=$((skipped + 1))
 fi
 echo "$passed passed, $failed failed, $skipped skipped"
 [ "$failed" -eq 0 ]
