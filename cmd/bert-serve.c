@@ -23,7 +23,8 @@ struct args {
 static const struct cli_option rows[] = {
     {CLI_GROUP, .help = "Serving"},
     {CLI_TEXT, "listen", 0, "WHERE",
-     "HOST:PORT, [V6]:PORT, :PORT for all addresses, or unix:PATH (default: the socket that "
+     "HOST:PORT, [V6]:PORT, :PORT for all addresses, or unix:PATH (default: the socket "
+     "that "
      "the service manager hands over, else 127.0.0.1:8000)",
      FIELD(listen)},
     {CLI_INT, "cache", 0, "N", "answers kept (default 100)", FIELD(cache), .least = 0,
@@ -37,11 +38,11 @@ static const struct cli_option rows[] = {
     {CLI_INT, "max-connections", 0, "N", "connections at a time (default 512)",
      FIELD(max_connections), .least = 1, .most = 100000},
     {CLI_INT, "idle-timeout", 0, "SECONDS",
-     "close a connection that is silent for so long (default 60)", FIELD(idle), .least = 1,
-     .most = 86400},
+     "close a connection that is silent for so long (default 60)", FIELD(idle),
+     .least = 1, .most = 86400},
     {CLI_INT, "drain", 0, "SECONDS",
-     "at SIGTERM, time for the requests in progress (default 10)", FIELD(drain), .least = 0,
-     .most = 3600},
+     "at SIGTERM, time for the requests in progress (default 10)", FIELD(drain),
+     .least = 0, .most = 3600},
     {CLI_TEXT, "cors", 0, "ORIGIN",
      "let pages of this origin (https://example.org, or *) use the interfaces",
      FIELD(cors)},
@@ -57,10 +58,12 @@ static const struct cli_program program = {
     .name = "bert-serve",
     .summary = "fills [MASK] in Chinese text over HTTP, with a page at /",
     .operands = "",
-    .examples = {"bert-serve",
-                 "curl -d '{\"text\":\"今天天气真[MASK]\"}' http://127.0.0.1:8000/predict"},
-    .notes = "Signals: SIGTERM and SIGINT end after answering what is in progress, SIGHUP\n"
-             "loads the model again. Environment: MODEL_PATH stands in for BERT_MODEL.\n"};
+    .examples =
+        {"bert-serve",
+         "curl -d '{\"text\":\"今天天气真[MASK]\"}' http://127.0.0.1:8000/predict"},
+    .notes =
+        "Signals: SIGTERM and SIGINT end after answering what is in progress, SIGHUP\n"
+        "loads the model again. Environment: MODEL_PATH stands in for BERT_MODEL.\n"};
 
 struct opener {
     struct cli *cli;
@@ -132,14 +135,22 @@ static void wait_for_signals(struct serve *serve, struct cli *cli) {
 static void run(struct cli *cli, const struct args *args,
                 const struct common_options *common) {
     struct opener opener = {cli, common};
-    struct serve_options options = {
-        .listen = args->listen, .version = BERT_VERSION, .threads = common->jobs,
-        .max_connections = (unsigned)args->max_connections,
-        .idle_seconds = (unsigned)args->idle, .cache = (size_t)args->cache,
-        .queue = (size_t)args->queue, .max_body = (size_t)args->max_body * MEGABYTE,
-        .max_upload = (size_t)args->max_upload * MEGABYTE, .cors = args->cors,
-        .log_file = 2, .log_json = args->log == 1, .log_text = args->log_text,
-        .quiet = common->quiet, .open = open_model, .open_arg = &opener};
+    struct serve_options options = {.listen = args->listen,
+                                    .version = BERT_VERSION,
+                                    .threads = common->jobs,
+                                    .max_connections = (unsigned)args->max_connections,
+                                    .idle_seconds = (unsigned)args->idle,
+                                    .cache = (size_t)args->cache,
+                                    .queue = (size_t)args->queue,
+                                    .max_body = (size_t)args->max_body * MEGABYTE,
+                                    .max_upload = (size_t)args->max_upload * MEGABYTE,
+                                    .cors = args->cors,
+                                    .log_file = 2,
+                                    .log_json = args->log == 1,
+                                    .log_text = args->log_text,
+                                    .quiet = common->quiet,
+                                    .open = open_model,
+                                    .open_arg = &opener};
     struct serve *serve;
     struct bert_error error;
     if (cli->operand_count > 0) {
@@ -167,8 +178,13 @@ static void run(struct cli *cli, const struct args *args,
 
 int main(int argc, char **argv) {
     struct cli cli;
-    struct args args = {.cache = 100, .queue = 256, .max_body = 2, .max_upload = 64,
-                        .max_connections = 512, .idle = 60, .drain = 10};
+    struct args args = {.cache = 100,
+                        .queue = 256,
+                        .max_body = 2,
+                        .max_upload = 64,
+                        .max_connections = 512,
+                        .idle = 60,
+                        .drain = 10};
     struct common_options common;
     const struct cli_table tables[] = {
         {rows, &args}, {common_option_rows, &common}, {NULL, NULL}};

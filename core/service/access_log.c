@@ -40,7 +40,8 @@ static void put_time(struct buffer *out) {
 static void put_plain(struct buffer *out, struct span text, size_t most) {
     for (size_t i = 0; i < text.size;) {
         uint32_t codepoint = 0;
-        size_t bad = 1, length = utf8_decode(text.data + i, text.size - i, &codepoint, &bad);
+        size_t bad = 1,
+               length = utf8_decode(text.data + i, text.size - i, &codepoint, &bad);
         if (i >= most) {
             buffer_add_text(out, "...");
             return;
@@ -87,10 +88,11 @@ static void put_json(struct buffer *out, const struct access_entry *entry) {
     struct span path = cut(entry->path, SHOWN_PATH), text = cut(entry->text, SHOWN_TEXT);
     buffer_add_text(out, ",\"path\":");
     json_put_text(out, path.data, path.size);
-    buffer_printf(out, ",\"status\":%u,\"complete\":%s,\"seconds\":%.6f,\"received\":%llu,"
-                  "\"sent\":%llu", entry->status, entry->complete ? "true" : "false",
-                  entry->seconds, (unsigned long long)entry->received,
-                  (unsigned long long)entry->sent);
+    buffer_printf(out,
+                  ",\"status\":%u,\"complete\":%s,\"seconds\":%.6f,\"received\":%llu,"
+                  "\"sent\":%llu",
+                  entry->status, entry->complete ? "true" : "false", entry->seconds,
+                  (unsigned long long)entry->received, (unsigned long long)entry->sent);
     if (entry->model_part)
         buffer_printf(out, ",\"work\":\"%s\"", entry->model_part);
     if (text.size) {

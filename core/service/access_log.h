@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * access_log.h: lines for stderr, written by a thread of their own, so that a reader that
- * stands still (a full pipe) never holds up an answer: lines that find no room are counted
- * and told about later. */
+ * stands still (a full pipe) never holds up an answer: lines that find no room are
+ * counted and told about later. */
 #ifndef SERVICE_ACCESS_LOG_H
 #define SERVICE_ACCESS_LOG_H
 
@@ -15,11 +15,11 @@ struct access_entry {
     const char *peer, *method;
     struct span path; /* without the query, which holds texts */
     unsigned status;
-    bool complete;     /* the client took the whole answer */
+    bool complete; /* the client took the whole answer */
     uint64_t received, sent;
     double seconds;
     const char *model_part; /* "hit", "3 texts" or NULL */
-    struct span text;  /* what was asked; empty unless texts may be logged */
+    struct span text;       /* what was asked; empty unless texts may be logged */
 };
 
 /* json: one object a line. quiet: access_log_entry does nothing. */

@@ -14,7 +14,8 @@ static bool is_given(const struct json *value) {
     return json_kind(value) != JSON_KIND_NULL;
 }
 
-static enum bert_status read_k(const struct json *value, int *k, struct bert_error *error) {
+static enum bert_status read_k(const struct json *value, int *k,
+                               struct bert_error *error) {
     int64_t whole;
     if (!is_given(value))
         return BERT_OK;
@@ -26,8 +27,8 @@ static enum bert_status read_k(const struct json *value, int *k, struct bert_err
     return BERT_OK;
 }
 
-static enum bert_status add_word(struct ask *ask, const char *name, const struct json *item,
-                                 struct bert_error *error) {
+static enum bert_status add_word(struct ask *ask, const char *name,
+                                 const struct json *item, struct bert_error *error) {
     struct span word;
     if (!json_get_text(item, &word))
         return wrong_type(name, "a list of texts", item, error);
@@ -35,7 +36,8 @@ static enum bert_status add_word(struct ask *ask, const char *name, const struct
         return error_set(error, BERT_RECORD, "\"%s\" holds an empty word", name);
     for (size_t i = 0; i < word.size; i++)
         if ((unsigned char)word.data[i] < 0x20)
-            return error_set(error, BERT_RECORD, "\"%s\" holds a control character", name);
+            return error_set(error, BERT_RECORD, "\"%s\" holds a control character",
+                             name);
     buffer_add(&ask->words, word.data, word.size);
     buffer_add_byte(&ask->words, '\n');
     return BERT_OK;
@@ -74,7 +76,8 @@ static enum bert_status read_words(struct ask *ask, const char *name,
         return ask->word_count <= ASK_MOST_WORDS ? BERT_OK : too_many_words(name, error);
     }
     if (json_kind(value) != JSON_KIND_LIST)
-        return wrong_type(name, may_be_text ? "a text or a list of texts" : "a list of texts",
+        return wrong_type(name,
+                          may_be_text ? "a text or a list of texts" : "a list of texts",
                           value, error);
     size_t count = json_count(value);
     if (count == 0 || count > ASK_MOST_WORDS)
@@ -117,7 +120,8 @@ static enum bert_status read_predict(struct ask *ask, struct bert_error *error) 
     enum bert_status status =
         read_texts(ask, "text", json_member(ask->document, "text"), false, error);
     if (status == BERT_OK)
-        status = read_words(ask, "words", json_member(ask->document, "words"), true, error);
+        status =
+            read_words(ask, "words", json_member(ask->document, "words"), true, error);
     if (status == BERT_OK && ask->words.size)
         ask->k = 0;
     if (status == BERT_OK)
@@ -168,8 +172,10 @@ enum bert_status ask_parse(struct ask *ask, enum ask_shape shape, struct span bo
     if (status != BERT_OK) {
         ask->document = NULL;
         *code = "bad_json";
-        return error_set(error, BERT_RECORD, "the body is not valid JSON in UTF-8 (nested "
-                         "at most %d deep, no member twice)", JSON_DEPTH);
+        return error_set(error, BERT_RECORD,
+                         "the body is not valid JSON in UTF-8 (nested "
+                         "at most %d deep, no member twice)",
+                         JSON_DEPTH);
     }
     if (json_kind(ask->document) != JSON_KIND_OBJECT)
         return error_set(error, BERT_RECORD, "the body must be an object, not %s",

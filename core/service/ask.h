@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * ask.h: what a request body asks for, out of JSON, in each of the published shapes. Pure:
- * it knows neither connection nor model. */
+ * ask.h: what a request body asks for, out of JSON, in each of the published shapes.
+ * Pure: it knows neither connection nor model. */
 #ifndef SERVICE_ASK_H
 #define SERVICE_ASK_H
 
@@ -24,13 +24,13 @@ enum {
 struct ask {
     struct span *texts;
     size_t count;
-    bool list;            /* texts came as a list: so does the answer */
-    int k;                /* 0: the whole list of words */
-    struct buffer words;  /* as bert_words_new takes them; empty: none */
-    bool word_lines;      /* one a line */
+    bool list;           /* texts came as a list: so does the answer */
+    int k;               /* 0: the whole list of words */
+    struct buffer words; /* as bert_words_new takes them; empty: none */
+    bool word_lines;     /* one a line */
     size_t word_count;
-    bool targets;         /* words are Hugging Face's targets: one token each */
-    bool refuse_long;     /* a text beyond the model's limit is an error, not cut */
+    bool targets;          /* words are Hugging Face's targets: one token each */
+    bool refuse_long;      /* a text beyond the model's limit is an error, not cut */
     struct json *document; /* what the texts lead into */
 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * batch_row.c: with several masks a CSV cell holds their values separated by blanks, as in
- * bert-batch, and a JSON member holds a list. */
+ * batch_row.c: with several masks a CSV cell holds their values separated by blanks, as
+ * in bert-batch, and a JSON member holds a list. */
 #include "service/batch_row.h"
 
 #include "io/csv.h"
@@ -12,7 +12,8 @@ static const struct {
 } formats[] = {
     [BATCH_JSON] = {"json", "application/json", "{\"rows\":[", "]}"},
     [BATCH_JSONL] = {"jsonl", "application/x-ndjson", "", ""},
-    [BATCH_CSV] = {"csv", "text/csv; charset=utf-8", "id,text,top1,confidence,error\r\n", ""},
+    [BATCH_CSV] = {"csv", "text/csv; charset=utf-8", "id,text,top1,confidence,error\r\n",
+                   ""},
 };
 
 bool batch_format_parse(struct span name, enum batch_format *format) {
@@ -73,7 +74,8 @@ static void put_best(struct buffer *out, const struct outcome *outcome, bool wor
         if (mask->count == 0)
             buffer_add_text(out, "null");
         else if (words)
-            json_put_text(out, mask->candidates[0].word, strlen(mask->candidates[0].word));
+            json_put_text(out, mask->candidates[0].word,
+                          strlen(mask->candidates[0].word));
         else
             json_put_number(out, outcome_confidence(outcome, &mask->candidates[0]));
     }
@@ -102,8 +104,8 @@ static void put_json_row(struct buffer *out, const struct batch_row *row) {
     }
 }
 
-void batch_put_row(struct buffer *out, enum batch_format format, const struct batch_row *row,
-                   bool first) {
+void batch_put_row(struct buffer *out, enum batch_format format,
+                   const struct batch_row *row, bool first) {
     if (format == BATCH_CSV) {
         put_csv_row(out, row);
         return;

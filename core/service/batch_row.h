@@ -21,8 +21,8 @@ bool batch_format_parse(struct span name, enum batch_format *format);
 const char *batch_format_type(enum batch_format format); /* Content-Type */
 
 void batch_put_head(struct buffer *out, enum batch_format format);
-void batch_put_row(struct buffer *out, enum batch_format format, const struct batch_row *row,
-                   bool first);
+void batch_put_row(struct buffer *out, enum batch_format format,
+                   const struct batch_row *row, bool first);
 void batch_put_tail(struct buffer *out, enum batch_format format);
 
 #endif

@@ -92,7 +92,8 @@ static void take_pass(struct batcher *batcher, struct pass *pass) {
     struct lane *prompt = &batcher->lanes[0], *bulk = &batcher->lanes[1];
     size_t workers = (size_t)batcher->idle + 1;
     size_t share = (prompt->count + bulk->count + workers - 1) / workers;
-    size_t most = share < batcher->options.most_texts ? share : batcher->options.most_texts;
+    size_t most =
+        share < batcher->options.most_texts ? share : batcher->options.most_texts;
     bool bulk_first = bulk->count && ++batcher->turn % BULK_TURN == 0;
     pass->count = pass->cost = 0;
     fill_pass(batcher, bulk_first ? bulk : prompt, pass, most);
@@ -237,8 +238,8 @@ static void close_wide(struct batcher *batcher) {
     batcher->wide_model = NULL;
 }
 
-/* Called and left with the lock held; lets go of it meanwhile. On failure the session stays
- * NULL, passes fail with the reason, and the next one tries again. */
+/* Called and left with the lock held; lets go of it meanwhile. On failure the session
+ * stays NULL, passes fail with the reason, and the next one tries again. */
 static void enter_model(struct worker *worker, struct bert_error *error) {
     struct batcher *batcher = worker->batcher;
     struct served_model *model = served_model_use(batcher->model);
@@ -252,8 +253,8 @@ static void enter_model(struct worker *worker, struct bert_error *error) {
         worker->session = NULL;
     if (opens_wide) {
         close_wide(batcher);
-        if (bert_session_new(&batcher->wide, model->model, batcher->options.threads, NULL) ==
-            BERT_OK)
+        if (bert_session_new(&batcher->wide, model->model, batcher->options.threads,
+                             NULL) == BERT_OK)
             batcher->wide_model = served_model_use(model);
         else
             batcher->wide = NULL;
@@ -310,7 +311,8 @@ static void *work(void *arg) {
     return NULL;
 }
 
-enum bert_status batcher_new(struct batcher **batcher, const struct batcher_options *options,
+enum bert_status batcher_new(struct batcher **batcher,
+                             const struct batcher_options *options,
                              struct bert_error *error) {
     struct batcher *made = calloc(1, sizeof *made);
     if (!made)
@@ -389,7 +391,8 @@ void batcher_set_model(struct batcher *batcher, struct served_model *model) {
     served_model_drop(old);
 }
 
-bool batcher_submit(struct batcher *batcher, struct ticket *const *tickets, size_t count) {
+bool batcher_submit(struct batcher *batcher, struct ticket *const *tickets,
+                    size_t count) {
     struct lane *lane = &batcher->lanes[tickets[0]->bulk];
     pthread_mutex_lock(&batcher->lock);
     bool fits = !batcher->ending && count <= lane->room - lane->count;

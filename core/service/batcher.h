@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * batcher.h: a bounded queue of texts in front of the model. Workers, one a core, take what
- * waits together; a text that comes alone to an idle server is started at once and gets all
- * cores.
+ * batcher.h: a bounded queue of texts in front of the model. Workers, one a core, take
+ * what waits together; a text that comes alone to an idle server is started at once and
+ * gets all cores.
  *
  *     submit ──► prompt lane ─┐
  *                             ├─► worker: up to 8 texts or a budget of tokens ──► done
  *     submit ──► bulk lane ───┘
  *
- * The prompt lane goes first; a quarter of the passes begins with the bulk lane, so that a
- * large upload goes on under load. Texts share a pass when they have the same word list. */
+ * The prompt lane goes first; a quarter of the passes begins with the bulk lane, so that
+ * a large upload goes on under load. Texts share a pass when they have the same word
+ * list. */
 #ifndef SERVICE_BATCHER_H
 #define SERVICE_BATCHER_H
 
@@ -26,11 +27,12 @@ struct word_list { /* as bert_words_new takes it; list.size 0: none */
 
 struct ticket { /* one text on its way; belongs to the caller until done */
     struct bert_text text;
-    int k;                  /* 0: the default */
+    int k; /* 0: the default */
     struct word_list words;
-    size_t cost;            /* tokens that it makes the model read */
+    size_t cost; /* tokens that it makes the model read */
     bool bulk;
-    /* Asked before the work, by a worker: false drops it (done with an error). NULL: yes. */
+    /* Asked before the work, by a worker: false drops it (done with an error). NULL: yes.
+     */
     bool (*wanted)(struct ticket *ticket);
     /* Called once, by a worker. outcome is NULL when there is an error (BERT_RECORD and
      * BERT_USAGE are the text's and the word list's fault); it is the batcher's. session
@@ -44,14 +46,15 @@ struct ticket { /* one text on its way; belongs to the caller until done */
 struct batcher;
 
 struct batcher_options {
-    int threads;          /* workers */
-    size_t most_texts;    /* of a pass */
-    size_t most_tokens;   /* of a pass; a text that costs more goes alone */
+    int threads;                   /* workers */
+    size_t most_texts;             /* of a pass */
+    size_t most_tokens;            /* of a pass; a text that costs more goes alone */
     size_t prompt_room, bulk_room; /* texts that may wait */
     struct metrics *metrics;
 };
 
-enum bert_status batcher_new(struct batcher **batcher, const struct batcher_options *options,
+enum bert_status batcher_new(struct batcher **batcher,
+                             const struct batcher_options *options,
                              struct bert_error *error);
 /* Ends what waits with an error, finishes what is being computed, and takes nothing more:
  * when it returns, all tickets are done. */

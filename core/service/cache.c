@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * cache.c: chained hash buckets, and a ring through all entries whose front is the one used
- * last. */
+ * cache.c: chained hash buckets, and a ring through all entries whose front is the one
+ * used last. */
 #include "service/cache.h"
 
 #include <pthread.h>
@@ -24,7 +24,8 @@ struct cache {
 
 enum { NEWEST, OLDEST };
 
-enum bert_status cache_new(struct cache **cache, size_t entries, struct bert_error *error) {
+enum bert_status cache_new(struct cache **cache, size_t entries,
+                           struct bert_error *error) {
     struct cache *made = calloc(1, sizeof *made);
     if (!made)
         return error_memory(error);

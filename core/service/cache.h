@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * cache.h: the last N outcomes by key, the least recently used leaving first. All functions
- * may be called from any thread. */
+ * cache.h: the last N outcomes by key, the least recently used leaving first. All
+ * functions may be called from any thread. */
 #ifndef SERVICE_CACHE_H
 #define SERVICE_CACHE_H
 
@@ -11,10 +11,12 @@
 struct cache;
 
 /* entries 0: a cache that keeps nothing. */
-enum bert_status cache_new(struct cache **cache, size_t entries, struct bert_error *error);
+enum bert_status cache_new(struct cache **cache, size_t entries,
+                           struct bert_error *error);
 void cache_free(struct cache *cache);
 
-/* The outcome kept under key, with one user more (outcome_drop is the caller's), or NULL. */
+/* The outcome kept under key, with one user more (outcome_drop is the caller's), or NULL.
+ */
 struct outcome *cache_get(struct cache *cache, struct span key);
 /* Keeps outcome under a copy of key, in place of what was there. Does nothing without
  * memory: a cache may forget. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * http.c: the one file that knows the HTTP library (libmicrohttpd). Answers are kept in the
- * exchange and queued by the library's own thread, which alone may touch a connection. */
+ * http.c: the one file that knows the HTTP library (libmicrohttpd). Answers are kept in
+ * the exchange and queued by the library's own thread, which alone may touch a
+ * connection. */
 #include "service/http.h"
 
 #include <arpa/inet.h>
@@ -51,8 +52,8 @@ static struct exchange *exchange_of(const struct http_call *call) {
 }
 
 static int socket_of(const struct exchange *exchange) {
-    const union MHD_ConnectionInfo *info = MHD_get_connection_info(
-        exchange->connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(exchange->connection, MHD_CONNECTION_INFO_CONNECTION_FD);
     return info ? info->connect_fd : -1;
 }
 
@@ -64,7 +65,8 @@ static double monotonic_seconds(void) {
 
 /* ---- A call comes in --------------------------------------------------------------- */
 
-/* The library parses the target too, in place and with rules of its own: keep it as sent. */
+/* The library parses the target too, in place and with rules of its own: keep it as sent.
+ */
 static void *note_target(void *arg, const char *uri, struct MHD_Connection *connection) {
     struct exchange *exchange = calloc(1, sizeof *exchange);
     if (!exchange)
@@ -78,8 +80,8 @@ static void *note_target(void *arg, const char *uri, struct MHD_Connection *conn
 }
 
 static void describe_peer(struct exchange *exchange) {
-    const union MHD_ConnectionInfo *info = MHD_get_connection_info(
-        exchange->connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(exchange->connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
     const struct sockaddr *address = info ? info->client_addr : NULL;
     char *peer = exchange->call.peer, host[INET6_ADDRSTRLEN] = "";
     size_t room = sizeof exchange->call.peer;
@@ -113,13 +115,15 @@ static void begin(struct exchange *exchange, const char *method) {
 static bool has_ended_early(const struct exchange *exchange) {
     struct pollfd state = {.fd = socket_of(exchange), .events = POLLRDHUP};
     int unread = 0;
-    return exchange->call.has_length && exchange->call.body.size < exchange->call.length &&
-           poll(&state, 1, 0) == 1 && ioctl(state.fd, FIONREAD, &unread) == 0 && unread == 0;
+    return exchange->call.has_length &&
+           exchange->call.body.size < exchange->call.length && poll(&state, 1, 0) == 1 &&
+           ioctl(state.fd, FIONREAD, &unread) == 0 && unread == 0;
 }
 
 /* No answer can be queued in the middle of a body. So what is over the limit is thrown
  * away; a client that goes on for as long again is cut off. */
-static enum MHD_Result take_body(struct exchange *exchange, const char *bytes, size_t *size) {
+static enum MHD_Result take_body(struct exchange *exchange, const char *bytes,
+                                 size_t *size) {
     struct http_call *call = &exchange->call;
     size_t count = *size;
     *size = 0;
@@ -151,8 +155,8 @@ static ssize_t stream_read(void *arg, uint64_t position, char *out, size_t room)
 
 static struct MHD_Response *make_response(struct exchange *exchange) {
     if (exchange->streams)
-        return MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, STREAM_BLOCK, stream_read,
-                                                 exchange, NULL);
+        return MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, STREAM_BLOCK,
+                                                 stream_read, exchange, NULL);
     struct buffer *answer = &exchange->answer;
     struct MHD_Response *response = MHD_create_response_from_buffer(
         answer->size, answer->data, MHD_RESPMEM_MUST_FREE);
@@ -179,17 +183,19 @@ static enum MHD_Result queue_answer(struct exchange *exchange) {
     return result;
 }
 
-/* Called when the headers are complete, for each piece of the body, at its end, and when a
- * waiting call has been woken. */
+/* Called when the headers are complete, for each piece of the body, at its end, and when
+ * a waiting call has been woken. */
 static enum MHD_Result on_access(void *arg, struct MHD_Connection *connection,
                                  const char *url, const char *method, const char *version,
-                                 const char *upload, size_t *upload_size, void **context) {
+                                 const char *upload, size_t *upload_size,
+                                 void **context) {
     struct exchange *exchange = *context;
     if (!exchange || !exchange->raw_target)
         return MHD_NO; /* no memory */
     if (!exchange->begun) {
         begin(exchange, method);
-        /* An answer given now closes the connection: right only when a body is to come. */
+        /* An answer given now closes the connection: right only when a body is to come.
+         */
         bool body_to_come = exchange->call.length > 0 ||
                             http_header(&exchange->call, "Transfer-Encoding") != NULL;
         if (atomic_load(&exchange->answered) && body_to_come)
@@ -198,9 +204,9 @@ static enum MHD_Result on_access(void *arg, struct MHD_Connection *connection,
     }
     if (*upload_size)
         return take_body(exchange, upload, upload_size);
-    /* Called again at once, the library has stopped wanting to read. A connection set aside
-     * before that would be read when it is woken, and closed if its client, done with
-     * sending, had closed its half. */
+    /* Called again at once, the library has stopped wanting to read. A connection set
+     * aside before that would be read when it is woken, and closed if its client, done
+     * with sending, had closed its half. */
     if (exchange->call.body.size && !exchange->settled) {
         exchange->settled = true;
         return MHD_YES;
@@ -241,7 +247,8 @@ static void on_completed(void *arg, struct MHD_Connection *connection, void **co
 
 /* ---- The server -------------------------------------------------------------------- */
 
-enum bert_status http_start(struct http_server **server, const struct http_options *options,
+enum bert_status http_start(struct http_server **server,
+                            const struct http_options *options,
                             struct bert_error *error) {
     struct http_server *made = calloc(1, sizeof *made);
     if (!made)
@@ -289,7 +296,8 @@ void http_free(struct http_server *server) {
 }
 
 const char *http_header(struct http_call *call, const char *name) {
-    return MHD_lookup_connection_value(exchange_of(call)->connection, MHD_HEADER_KIND, name);
+    return MHD_lookup_connection_value(exchange_of(call)->connection, MHD_HEADER_KIND,
+                                       name);
 }
 
 struct header_count {
@@ -306,8 +314,8 @@ static enum MHD_Result count_header(void *arg, enum MHD_ValueKind kind, const ch
 
 size_t http_header_count(struct http_call *call, const char *name) {
     struct header_count counted = {name, 0};
-    MHD_get_connection_values(exchange_of(call)->connection, MHD_HEADER_KIND, count_header,
-                              &counted);
+    MHD_get_connection_values(exchange_of(call)->connection, MHD_HEADER_KIND,
+                              count_header, &counted);
     return counted.count;
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * http.h: HTTP/1.1 over one listening socket. One thread serves all connections (epoll
- * where there is one); a call that waits for something else is set aside and answered from
- * any thread, so the hooks never block.
+ * where there is one); a call that waits for something else is set aside and answered
+ * from any thread, so the hooks never block.
  *
  * A call's life, all hooks on the server's thread:
  *
@@ -25,15 +25,15 @@ struct http_call {
     struct span raw_target;
     struct target target; /* for the owner of the hooks to parse; released here */
     struct buffer body;
-    size_t body_limit;     /* bytes, after chunks are decoded */
-    bool body_too_large;   /* more came (chunked): body is empty, answer 413 */
-    bool has_length;       /* length is the Content-Length */
+    size_t body_limit;   /* bytes, after chunks are decoded */
+    bool body_too_large; /* more came (chunked): body is empty, answer 413 */
+    bool has_length;     /* length is the Content-Length */
     uint64_t length;
-    char peer[64];         /* "127.0.0.1:5000", "[::1]:5000" or "unix" */
-    double started;        /* seconds of the monotonic clock */
-    unsigned status;       /* of the answer; 0 before */
-    uint64_t sent;         /* bytes of the answer's body, for the log */
-    void *context;         /* the hooks' own; they release it in finish */
+    char peer[64];   /* "127.0.0.1:5000", "[::1]:5000" or "unix" */
+    double started;  /* seconds of the monotonic clock */
+    unsigned status; /* of the answer; 0 before */
+    uint64_t sent;   /* bytes of the answer's body, for the log */
+    void *context;   /* the hooks' own; they release it in finish */
 };
 
 struct http_hooks {
@@ -44,15 +44,15 @@ struct http_hooks {
 };
 
 struct http_options {
-    int listener; /* a listening socket, owned by the server from now on */
+    int listener;   /* a listening socket, owned by the server from now on */
     bool inherited; /* the service manager keeps listening on it when we stop */
     unsigned max_connections;
     unsigned idle_seconds; /* a connection with no byte either way is closed */
     struct http_hooks hooks;
 };
 
-enum bert_status http_start(struct http_server **server, const struct http_options *options,
-                            struct bert_error *error);
+enum bert_status http_start(struct http_server **server,
+                            const struct http_options *options, struct bert_error *error);
 /* No connection is accepted any more, and every answer closes its own. */
 void http_stop_accepting(struct http_server *server);
 /* Calls begun and not finished. */
@@ -75,7 +75,8 @@ void http_close_after(struct http_call *call);
 
 struct http_source { /* an answer that is made while it is sent */
     /* Fills at most room bytes: how many; 0 after it called http_wait; HTTP_END;
-     * HTTP_ABORT cuts the connection, so that the client sees that something is missing. */
+     * HTTP_ABORT cuts the connection, so that the client sees that something is missing.
+     */
     ptrdiff_t (*read)(void *arg, char *out, size_t room);
     void (*close)(void *arg); /* always called once, also when the client left */
     void *arg;

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT
  *
- * inquiry.c: a JSON request from its body to its answer. What the cache knows is answered at
- * once; the other texts go to the batcher as tickets, the call is set aside, and the worker
- * that finishes the last of them writes the answer. */
+ * inquiry.c: a JSON request from its body to its answer. What the cache knows is answered
+ * at once; the other texts go to the batcher as tickets, the call is set aside, and the
+ * worker that finishes the last of them writes the answer. */
 #include "service/ask.h"
 #include "service/question.h"
 #include "service/serve_state.h"
 
-struct item { /* one text */
+struct item {             /* one text */
     struct ticket ticket; /* first: a ticket is its item */
     struct inquiry *inquiry;
     struct question question;
-    struct buffer words; /* its part of the answer */
+    struct buffer words;  /* its part of the answer */
     struct buffer scores; /* INQUIRY_API_PREDICT alone */
     bool known;
     struct bert_error error;
@@ -193,10 +193,13 @@ static bool check_texts(struct inquiry *inquiry, struct served_model *model) {
             serve_failure(inquiry->call, &error, code);
             return false;
         }
-        item->ticket = (struct ticket){
-            .text = {ask->texts[i].data, ask->texts[i].size, NULL, 0},
-            .k = ask->k, .words = words, .cost = item->question.cost,
-            .wanted = is_wanted, .done = is_done};
+        item->ticket =
+            (struct ticket){.text = {ask->texts[i].data, ask->texts[i].size, NULL, 0},
+                            .k = ask->k,
+                            .words = words,
+                            .cost = item->question.cost,
+                            .wanted = is_wanted,
+                            .done = is_done};
     }
     return true;
 }
@@ -247,7 +250,8 @@ static void run(struct inquiry *inquiry, struct served_model *model) {
         answer(inquiry);
 }
 
-void inquiry_start(struct serve *serve, struct http_call *call, enum inquiry_shape shape) {
+void inquiry_start(struct serve *serve, struct http_call *call,
+                   enum inquiry_shape shape) {
     struct ask ask;
     struct bert_error error;
     struct span query, body = {call->body.data, call->body.size};
@@ -255,7 +259,8 @@ void inquiry_start(struct serve *serve, struct http_call *call, enum inquiry_sha
     bool in_query =
         shape == INQUIRY_PREDICT && target_query(&call->target, "text", &query);
     if (in_query && body.size) {
-        serve_error(call, 400, "bad_request", "give the text in the body or in the query");
+        serve_error(call, 400, "bad_request",
+                    "give the text in the body or in the query");
         return;
     }
     enum ask_shape ask_shape = shape == INQUIRY_FILL_MASK ? ASK_FILL_MASK : ASK_PREDICT;

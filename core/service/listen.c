@@ -37,7 +37,8 @@ static bool is_stale(const struct sockaddr_un *address, socklen_t size) {
     if (stat(address->sun_path, &status) != 0 || !S_ISSOCK(status.st_mode))
         return false;
     int probe = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    bool stale = probe >= 0 && connect(probe, (const struct sockaddr *)address, size) != 0 &&
+    bool stale = probe >= 0 &&
+                 connect(probe, (const struct sockaddr *)address, size) != 0 &&
                  errno == ECONNREFUSED;
     if (probe >= 0)
         close(probe);
@@ -73,7 +74,8 @@ static int bind_to(const struct addrinfo *address) {
     if (made < 0)
         return -1;
     setsockopt(made, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-    if (bind(made, address->ai_addr, address->ai_addrlen) == 0 && listen(made, BACKLOG) == 0)
+    if (bind(made, address->ai_addr, address->ai_addrlen) == 0 &&
+        listen(made, BACKLOG) == 0)
         return made;
     int why = errno;
     close(made);
@@ -96,8 +98,8 @@ static void describe(struct listener *listener) {
     getnameinfo((struct sockaddr *)&address, size, host, sizeof host, port, sizeof port,
                 NI_NUMERICHOST | NI_NUMERICSERV);
     bool v6 = address.ss_family == AF_INET6;
-    snprintf(listener->name, sizeof listener->name, "http://%s%.100s%s:%.10s", v6 ? "[" : "",
-             host, v6 ? "]" : "", port);
+    snprintf(listener->name, sizeof listener->name, "http://%s%.100s%s:%.10s",
+             v6 ? "[" : "", host, v6 ? "]" : "", port);
 }
 
 static bool port_is_valid(const char *port) {
@@ -138,7 +140,8 @@ static bool inherits_socket(void) {
            strtol(count, NULL, 10) >= 1;
 }
 
-static enum bert_status take_inherited(struct listener *listener, struct bert_error *error) {
+static enum bert_status take_inherited(struct listener *listener,
+                                       struct bert_error *error) {
     int listens = 0;
     socklen_t size = sizeof listens;
     if (getsockopt(FIRST_INHERITED, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) != 0 ||

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * listen.h: where a server listens (TCP, a Unix socket, a socket handed over by the service
- * manager) and the word to that manager when it is ready. */
+ * listen.h: where a server listens (TCP, a Unix socket, a socket handed over by the
+ * service manager) and the word to that manager when it is ready. */
 #ifndef SERVICE_LISTEN_H
 #define SERVICE_LISTEN_H
 
@@ -10,7 +10,7 @@
 struct listener {
     int socket;
     bool inherited;
-    char name[160];   /* for people: "http://127.0.0.1:8000", "unix:/run/bert.sock" */
+    char name[160];    /* for people: "http://127.0.0.1:8000", "unix:/run/bert.sock" */
     char *unlink_path; /* the Unix socket that listener_release removes, or NULL */
 };
 

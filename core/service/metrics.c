@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * metrics.c: the limits of the buckets suit answers from the cache (under a millisecond) up
- * to a batch of long texts on a slow machine. */
+ * metrics.c: the limits of the buckets suit answers from the cache (under a millisecond)
+ * up to a batch of long texts on a slow machine. */
 #include "service/metrics.h"
 
 #include <time.h>
 
-static const double time_limits[METRICS_TIMES] = {0.0005, 0.001, 0.0025, 0.005, 0.01,
-                                                  0.025,  0.05,  0.1,    0.25,  0.5,
-                                                  1,      2.5,   5,      10};
+static const double time_limits[METRICS_TIMES] = {
+    0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10};
 static const double size_limits[METRICS_SIZES] = {1, 2, 3, 4, 5, 6, 7, 8, 16};
 
 /* Every status that the server answers with; the last stands for all others. */
@@ -16,8 +15,8 @@ static const unsigned statuses[METRICS_STATUSES] = {200, 204, 304, 400, 401, 403
                                                     405, 406, 408, 411, 413, 415, 417,
                                                     422, 429, 500, 501, 503, 0};
 
-static void observe(struct metrics_histogram *histogram, const double *limits, size_t count,
-                    double value, double scale) {
+static void observe(struct metrics_histogram *histogram, const double *limits,
+                    size_t count, double value, double scale) {
     size_t bucket = 0;
     while (bucket < count && value > limits[bucket])
         bucket++;
@@ -50,8 +49,8 @@ void metrics_batch(struct metrics *metrics, size_t texts, size_t tokens, double 
 
 static void put_head(struct buffer *out, const char *name, const char *type,
                      const char *help) {
-    buffer_printf(out, "# HELP bert_serve_%s %s\n# TYPE bert_serve_%s %s\n", name, help, name,
-                  type);
+    buffer_printf(out, "# HELP bert_serve_%s %s\n# TYPE bert_serve_%s %s\n", name, help,
+                  name, type);
 }
 
 static void put_number(struct buffer *out, const char *name, const char *type,
@@ -67,7 +66,8 @@ static void put_histogram(struct buffer *out, const char *name, const char *help
     put_head(out, name, "histogram", help);
     for (size_t i = 0; i < count; i++) {
         total += atomic_load(&histogram->buckets[i]);
-        buffer_printf(out, "bert_serve_%s_bucket{le=\"%g\"} %llu\n", name, limits[i], total);
+        buffer_printf(out, "bert_serve_%s_bucket{le=\"%g\"} %llu\n", name, limits[i],
+                      total);
     }
     total += atomic_load(&histogram->buckets[count]);
     buffer_printf(out, "bert_serve_%s_bucket{le=\"+Inf\"} %llu\n", name, total);
@@ -83,9 +83,9 @@ static void put_requests(struct buffer *out, const struct metrics *metrics,
         for (size_t s = 0; s < METRICS_STATUSES; s++) {
             unsigned long long count = atomic_load(&metrics->requests[r][s]);
             if (count && route_names[r])
-                buffer_printf(out,
-                              "bert_serve_requests_total{route=\"%s\",status=\"%u\"} %llu\n",
-                              route_names[r], statuses[s], count);
+                buffer_printf(
+                    out, "bert_serve_requests_total{route=\"%s\",status=\"%u\"} %llu\n",
+                    route_names[r], statuses[s], count);
         }
     }
 }
@@ -105,10 +105,11 @@ static void put_label(struct buffer *out, const char *name, const char *value) {
 void metrics_put(const struct metrics *metrics, const char *const *route_names,
                  const struct metrics_gauges *gauges, struct buffer *out) {
     put_requests(out, metrics, route_names);
-    put_histogram(out, "request_duration_seconds", "From the first header to the last byte.",
-                  &metrics->latency, time_limits, METRICS_TIMES, 1e6);
-    put_histogram(out, "batch_size", "Texts in one pass of the model.", &metrics->batch_size,
-                  size_limits, METRICS_SIZES, 1);
+    put_histogram(out, "request_duration_seconds",
+                  "From the first header to the last byte.", &metrics->latency,
+                  time_limits, METRICS_TIMES, 1e6);
+    put_histogram(out, "batch_size", "Texts in one pass of the model.",
+                  &metrics->batch_size, size_limits, METRICS_SIZES, 1);
     put_histogram(out, "batch_duration_seconds", "Time of one pass of the model.",
                   &metrics->batch_time, time_limits, METRICS_TIMES, 1e6);
     put_number(out, "texts_total", "counter", "Texts that the model read.",
@@ -123,14 +124,16 @@ void metrics_put(const struct metrics *metrics, const char *const *route_names,
                (double)gauges->cache_entries);
     put_number(out, "queue_length", "gauge", "Texts that wait for the model.",
                (double)gauges->queued);
-    put_number(out, "requests_in_progress", "gauge", "Requests that are not answered yet.",
-               (double)gauges->calls);
+    put_number(out, "requests_in_progress", "gauge",
+               "Requests that are not answered yet.", (double)gauges->calls);
     put_number(out, "reloads_total", "counter", "Models loaded after the first.",
                (double)atomic_load(&metrics->reloads));
-    put_number(out, "reload_failures_total", "counter", "Models that could not be loaded.",
+    put_number(out, "reload_failures_total", "counter",
+               "Models that could not be loaded.",
                (double)atomic_load(&metrics->reload_failures));
     put_number(out, "ready", "gauge", "1 when a model is loaded.", gauges->ready);
-    put_number(out, "uptime_seconds", "gauge", "Seconds since the start.", gauges->uptime);
+    put_number(out, "uptime_seconds", "gauge", "Seconds since the start.",
+               gauges->uptime);
     if (!gauges->ready)
         return;
     put_head(out, "model_info", "gauge", "The model being served.");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * metrics.h: what the server has done, counted without locks, and shown in the text format
- * that Prometheus reads. Names begin with bert_serve_ and are a promise. */
+ * metrics.h: what the server has done, counted without locks, and shown in the text
+ * format that Prometheus reads. Names begin with bert_serve_ and are a promise. */
 #ifndef SERVICE_METRICS_H
 #define SERVICE_METRICS_H
 
@@ -26,7 +26,8 @@ struct metrics { /* zero-initialised is empty */
     struct metrics_histogram latency;    /* seconds, summed in microseconds */
     struct metrics_histogram batch_size; /* texts */
     struct metrics_histogram batch_time; /* seconds */
-    atomic_uint_least64_t tokens, texts, cache_hits, cache_misses, reloads, reload_failures;
+    atomic_uint_least64_t tokens, texts, cache_hits, cache_misses, reloads,
+        reload_failures;
 };
 
 struct metrics_gauges { /* read at the time of the showing */
@@ -37,7 +38,8 @@ struct metrics_gauges { /* read at the time of the showing */
 };
 
 double metrics_now(void); /* seconds of the monotonic clock */
-void metrics_request(struct metrics *metrics, size_t route, unsigned status, double seconds);
+void metrics_request(struct metrics *metrics, size_t route, unsigned status,
+                     double seconds);
 void metrics_batch(struct metrics *metrics, size_t texts, size_t tokens, double seconds);
 
 /* route_names: METRICS_ROUTES strings, NULL where unused. */

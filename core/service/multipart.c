@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * multipart.c: the first delimiter lacks the line break in front, so the parser treats the
- * start of the body as if the break were there. */
+ * multipart.c: the first delimiter lacks the line break in front, so the parser treats
+ * the start of the body as if the break were there. */
 #include "service/multipart.h"
 
 #include <strings.h>
@@ -24,8 +24,8 @@ static struct span parameter(struct span header, const char *key) {
         at += key_size + 1;
         bool in_quotes = at < header.size && header.data[at] == '"';
         size_t start = at + in_quotes, end = start;
-        while (end < header.size && (in_quotes ? header.data[end] != '"'
-                                               : !strchr("; \t", header.data[end])))
+        while (end < header.size &&
+               (in_quotes ? header.data[end] != '"' : !strchr("; \t", header.data[end])))
             end++;
         return (struct span){header.data + start, end - start};
     }
@@ -47,7 +47,8 @@ bool multipart_start(struct multipart *multipart, const char *content_type,
     multipart->delimiter_size = boundary.size + 4;
     multipart->left = body;
     size_t opening = multipart->delimiter_size - 2;
-    if (body.size >= opening && memcmp(body.data, multipart->delimiter + 2, opening) == 0) {
+    if (body.size >= opening &&
+        memcmp(body.data, multipart->delimiter + 2, opening) == 0) {
         multipart->left.data += opening;
         multipart->left.size -= opening;
         return true;
@@ -55,7 +56,8 @@ bool multipart_start(struct multipart *multipart, const char *content_type,
     const char *first = body.size ? memmem(body.data, body.size, multipart->delimiter,
                                            multipart->delimiter_size)
                                   : NULL;
-    size_t skip = first ? (size_t)(first - body.data) + multipart->delimiter_size : body.size;
+    size_t skip =
+        first ? (size_t)(first - body.data) + multipart->delimiter_size : body.size;
     multipart->left.data += skip;
     multipart->left.size -= skip;
     return true; /* a body without any delimiter fails in multipart_next */
@@ -73,11 +75,11 @@ static bool take_line(struct span *text, struct span *line) {
 
 static void read_header(struct span line, struct multipart_part *part) {
     static const char header[] = "Content-Disposition:";
-    if (line.size < sizeof header || strncasecmp(line.data, header, sizeof header - 1) != 0)
+    if (line.size < sizeof header ||
+        strncasecmp(line.data, header, sizeof header - 1) != 0)
         return;
     part->name = parameter(line, "name");
-    part->is_file =
-        parameter(line, "filename").size || parameter(line, "filename*").size;
+    part->is_file = parameter(line, "filename").size || parameter(line, "filename*").size;
 }
 
 enum multipart_status multipart_next(struct multipart *multipart,
@@ -102,8 +104,8 @@ enum multipart_status multipart_next(struct multipart *multipart,
     if (!end)
         return MULTIPART_BAD;
     size_t size = (size_t)(end - content.data);
-    part->content = size < 2 ? (struct span){left->data, 0}
-                             : (struct span){left->data, size - 2};
+    part->content =
+        size < 2 ? (struct span){left->data, 0} : (struct span){left->data, size - 2};
     size_t used = size + multipart->delimiter_size - 2;
     left->data += used;
     left->size -= used;

@@ -49,7 +49,8 @@ struct outcome *outcome_new(const struct bert_result *result, bool words) {
     char *at = (void *)(ids + result->id_count);
     for (size_t m = 0; m < result->mask_count; m++) {
         const struct bert_mask *mask = &result->masks[m];
-        masks[m] = (struct outcome_mask){mask->position, candidate, mask->candidate_count};
+        masks[m] =
+            (struct outcome_mask){mask->position, candidate, mask->candidate_count};
         for (size_t c = 0; c < mask->candidate_count; c++) {
             const struct bert_candidate *from = &mask->candidates[c];
             *candidate++ = (struct outcome_candidate){
@@ -59,8 +60,9 @@ struct outcome *outcome_new(const struct bert_result *result, bool words) {
     }
     if (result->id_count)
         memcpy(ids, result->ids, result->id_count * sizeof *ids);
-    block->outcome = (struct outcome){masks, result->mask_count, ids, result->id_count,
-                                      words, put_text(&at, result->note)};
+    block->outcome =
+        (struct outcome){masks, result->mask_count,         ids, result->id_count,
+                         words, put_text(&at, result->note)};
     atomic_init(&block->users, 1);
     return &block->outcome;
 }
@@ -143,8 +145,9 @@ void outcome_put_scores(struct buffer *out, const struct outcome *outcome, int k
 /* Theirs decodes the one token for token_str and the whole sequence for sequence, without
  * special tokens when there is one mask alone. */
 static enum bert_status put_element(struct buffer *out, const struct outcome *outcome,
-                                    const struct outcome_candidate *candidate, int32_t *ids,
-                                    size_t position, struct bert_session *session,
+                                    const struct outcome_candidate *candidate,
+                                    int32_t *ids, size_t position,
+                                    struct bert_session *session,
                                     struct bert_error *error) {
     const char *text;
     enum bert_status status =

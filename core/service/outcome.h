@@ -25,22 +25,25 @@ struct outcome {
     size_t mask_count;
     const int32_t *ids; /* the whole text, [CLS] and [SEP] included */
     size_t id_count;
-    bool words;         /* from a word list: share counts, not probability */
-    const char *note;   /* or NULL */
+    bool words;       /* from a word list: share counts, not probability */
+    const char *note; /* or NULL */
 };
 
-/* A copy of a result that is BERT_OK; NULL without memory. The caller is its first user. */
+/* A copy of a result that is BERT_OK; NULL without memory. The caller is its first user.
+ */
 struct outcome *outcome_new(const struct bert_result *result, bool words);
 struct outcome *outcome_use(struct outcome *outcome); /* one user more */
 void outcome_drop(struct outcome *outcome);           /* NULL is fine */
 
-/* How sure of a candidate, as a fraction: its share of a word list, else its probability. */
+/* How sure of a candidate, as a fraction: its share of a word list, else its probability.
+ */
 double outcome_confidence(const struct outcome *outcome,
                           const struct outcome_candidate *candidate);
 
 /* Lists of at most k (0: all) candidates in each published shape, appended as JSON. */
 
-/* [{"word","confidence" in percent with two decimals}], with several masks a list of them. */
+/* [{"word","confidence" in percent with two decimals}], with several masks a list of
+ * them. */
 void outcome_put_percent(struct buffer *out, const struct outcome *outcome, int k);
 /* ["word", ...] or [0.5, ...], with several masks a list of them. */
 void outcome_put_words(struct buffer *out, const struct outcome *outcome, int k);

@@ -23,8 +23,8 @@ static void make_key(struct buffer *key, const struct served_model *model,
     buffer_add(key, tokens->ids, tokens->count * sizeof *tokens->ids);
 }
 
-static enum bert_status refuse(const char **code, const char *word, struct bert_error *error,
-                               const char *message) {
+static enum bert_status refuse(const char **code, const char *word,
+                               struct bert_error *error, const char *message) {
     *code = word;
     return error_set(error, BERT_RECORD, "%s", message);
 }
@@ -80,7 +80,8 @@ enum bert_status question_check_targets(struct bert_session *session,
                                         struct span targets, struct bert_error *error) {
     while (targets.size) {
         const char *end = memchr(targets.data, '\n', targets.size);
-        struct span word = {targets.data, end ? (size_t)(end - targets.data) : targets.size};
+        struct span word = {targets.data,
+                            end ? (size_t)(end - targets.data) : targets.size};
         struct bert_tokens tokens;
         enum bert_status status =
             bert_tokenize(session, word.data, word.size, 0, &tokens, error);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * question.h: a text before it goes to the model: how many masks it has, what it costs, and
- * the key that equal questions share whatever their blanks and letter case. */
+ * question.h: a text before it goes to the model: how many masks it has, what it costs,
+ * and the key that equal questions share whatever their blanks and letter case. */
 #ifndef SERVICE_QUESTION_H
 #define SERVICE_QUESTION_H
 

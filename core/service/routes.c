@@ -58,7 +58,8 @@ static const struct path_row {
 
 static bool origin_is_allowed(const struct serve *serve, struct http_call *call) {
     const char *allowed = serve->options.cors, *origin = http_header(call, "Origin");
-    return allowed && origin && (strcmp(allowed, "*") == 0 || strcmp(allowed, origin) == 0);
+    return allowed && origin &&
+           (strcmp(allowed, "*") == 0 || strcmp(allowed, origin) == 0);
 }
 
 static void add_cors(const struct serve *serve, struct http_call *call) {
@@ -83,7 +84,8 @@ static bool answer_preflight(const struct serve *serve, struct http_call *call) 
     const char *asked = http_header(call, "Access-Control-Request-Headers");
     http_add_header(call, "Access-Control-Allow-Methods", "GET, POST");
     http_add_header(call, "Access-Control-Allow-Headers",
-                    asked && is_header_list(asked) ? asked : "Authorization, Content-Type");
+                    asked && is_header_list(asked) ? asked
+                                                   : "Authorization, Content-Type");
     http_add_header(call, "Access-Control-Max-Age", "86400");
     http_answer(call, 204, NULL, NULL);
     return true;
@@ -112,10 +114,12 @@ static bool find_route(struct http_call *call, const struct path_row *row) {
         return true;
     }
     bool gets = row->get != ROUTE_UNKNOWN, posts = row->post != ROUTE_UNKNOWN;
-    http_add_header(call, "Allow", gets && posts ? "GET, HEAD, POST"
-                                   : gets        ? "GET, HEAD"
-                                                 : "POST");
-    serve_error(call, 405, "bad_method", "this address does not answer %.20s", call->method);
+    http_add_header(call, "Allow",
+                    gets && posts ? "GET, HEAD, POST"
+                    : gets        ? "GET, HEAD"
+                                  : "POST");
+    serve_error(call, 405, "bad_method", "this address does not answer %.20s",
+                call->method);
     return false;
 }
 
@@ -123,7 +127,8 @@ static bool find_route(struct http_call *call, const struct path_row *row) {
 static bool check_framing(struct http_call *call) {
     const char *encoding = http_header(call, "Transfer-Encoding");
     const char *compressed = http_header(call, "Content-Encoding");
-    bool framed = !encoding || (strcasecmp(encoding, "chunked") == 0 && !call->has_length);
+    bool framed =
+        !encoding || (strcasecmp(encoding, "chunked") == 0 && !call->has_length);
     if (!framed || http_header_count(call, "Transfer-Encoding") > 1 ||
         http_header_count(call, "Content-Length") > 1) {
         serve_error(call, 400, "bad_request",
@@ -148,9 +153,8 @@ static bool same_key(const char *key, const char *sent) {
 
 static bool check_key(const struct serve *serve, struct http_call *call) {
     const char *header = http_header(call, "Authorization");
-    if (!serve->options.api_key ||
-        (header && strncasecmp(header, "Bearer ", 7) == 0 &&
-         same_key(serve->options.api_key, header + 7)))
+    if (!serve->options.api_key || (header && strncasecmp(header, "Bearer ", 7) == 0 &&
+                                    same_key(serve->options.api_key, header + 7)))
         return true;
     http_add_header(call, "WWW-Authenticate", "Bearer");
     serve_error(call, 401, "unauthorized", "send Authorization: Bearer with the key");
@@ -242,7 +246,9 @@ static void answer_health(struct serve *serve, struct http_call *call) {
     bool draining = atomic_load(&serve->draining);
     struct buffer body = {0};
     buffer_printf(&body, "{\"status\":\"%s\"}",
-                  draining ? "stopping" : model ? "ready" : "loading");
+                  draining ? "stopping"
+                  : model  ? "ready"
+                           : "loading");
     http_answer(call, model && !draining ? 200 : 503, "application/json", &body);
     served_model_drop(model);
 }
@@ -271,7 +277,8 @@ static void answer_version(struct serve *serve, struct http_call *call) {
         put_member(&body, "precision", precision_name(info->precision));
         put_member(&body, "device", info->device);
         put_member(&body, "kernel", info->kernel);
-        buffer_printf(&body, ",\"layers\":%d,\"hidden\":%d,\"vocabulary\":%d,\"positions\":%d",
+        buffer_printf(&body,
+                      ",\"layers\":%d,\"hidden\":%d,\"vocabulary\":%d,\"positions\":%d",
                       info->layers, info->hidden, info->vocabulary, info->positions);
     }
     buffer_add_byte(&body, '}');
@@ -347,8 +354,12 @@ static void finish(void *arg, struct http_call *call, bool complete) {
     double seconds = metrics_now() - call->started;
     size_t route = visit ? visit->route : ROUTE_UNKNOWN;
     struct access_entry entry = {
-        .peer = call->peer, .method = call->method, .status = call->status,
-        .complete = complete, .received = call->length, .sent = call->sent,
+        .peer = call->peer,
+        .method = call->method,
+        .status = call->status,
+        .complete = complete,
+        .received = call->length,
+        .sent = call->sent,
         .seconds = seconds,
         .path = {call->raw_target.data, strcspn(call->raw_target.data, "?")}};
     if (visit) {

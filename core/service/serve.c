@@ -67,10 +67,12 @@ static enum bert_status start(struct serve *serve, struct bert_error *error) {
                                              options->log_json, options->quiet, error);
     if (status == BERT_OK)
         status = cache_new(&serve->cache, options->cache, error);
-    struct batcher_options queue = {
-        .threads = options->threads, .most_texts = BATCH_TEXTS, .most_tokens = BATCH_TOKENS,
-        .prompt_room = options->queue,
-        .bulk_room = SERVE_MOST_UPLOADS * SERVE_UPLOAD_WINDOW, .metrics = &serve->metrics};
+    struct batcher_options queue = {.threads = options->threads,
+                                    .most_texts = BATCH_TEXTS,
+                                    .most_tokens = BATCH_TOKENS,
+                                    .prompt_room = options->queue,
+                                    .bulk_room = SERVE_MOST_UPLOADS * SERVE_UPLOAD_WINDOW,
+                                    .metrics = &serve->metrics};
     if (status == BERT_OK)
         status = batcher_new(&serve->batcher, &queue, error);
     if (status == BERT_OK)
@@ -110,7 +112,8 @@ enum bert_status serve_load(struct serve *serve, struct bert_error *error) {
     struct bert_model *opened;
     struct served_model *fresh;
     bool first = serve->model == NULL; /* nobody else ever sets it */
-    enum bert_status status = serve->options.open(serve->options.open_arg, &opened, error);
+    enum bert_status status =
+        serve->options.open(serve->options.open_arg, &opened, error);
     if (status == BERT_OK)
         status = served_model_new(&fresh, opened, error);
     if (status != BERT_OK) {

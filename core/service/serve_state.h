@@ -38,9 +38,9 @@ struct serve {
 
 struct visit { /* the context of a call */
     size_t route;
-    bool uploads;      /* counted in serve.uploads */
-    char work[40];     /* for the log: "hit", "3 texts" */
-    void *inquiry;     /* freed by release when the call ends */
+    bool uploads;  /* counted in serve.uploads */
+    char work[40]; /* for the log: "hit", "3 texts" */
+    void *inquiry; /* freed by release when the call ends */
     void (*release)(void *inquiry);
     struct buffer text; /* for the log, when texts are logged */
 };
@@ -55,7 +55,8 @@ void serve_error(struct http_call *call, unsigned status, const char *code,
 void serve_busy(struct http_call *call, unsigned status, const char *code,
                 const char *message);
 /* The answer that a failed text gets. code: for BERT_RECORD and BERT_USAGE. */
-void serve_failure(struct http_call *call, const struct bert_error *error, const char *code);
+void serve_failure(struct http_call *call, const struct bert_error *error,
+                   const char *code);
 
 /* routes.c */
 extern const char *const serve_route_names[METRICS_ROUTES];

@@ -6,7 +6,8 @@
 
 #include <string.h>
 
-static enum bert_status find_mask_id(struct served_model *served, struct bert_error *error) {
+static enum bert_status find_mask_id(struct served_model *served,
+                                     struct bert_error *error) {
     static const char mask[] = "[MASK]";
     struct bert_tokens tokens;
     enum bert_status status =

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * served_model.h: an open model with its users counted, so that a new one can take its place
- * while the old one finishes what it began. */
+ * served_model.h: an open model with its users counted, so that a new one can take its
+ * place while the old one finishes what it began. */
 #ifndef SERVICE_SERVED_MODEL_H
 #define SERVICE_SERVED_MODEL_H
 
@@ -22,6 +22,7 @@ struct served_model {
 enum bert_status served_model_new(struct served_model **served, struct bert_model *model,
                                   struct bert_error *error);
 struct served_model *served_model_use(struct served_model *served);
-void served_model_drop(struct served_model *served); /* the last one closes; NULL is fine */
+void served_model_drop(
+    struct served_model *served); /* the last one closes; NULL is fine */
 
 #endif

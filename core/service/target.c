@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * target.c: decoding happens into one buffer as long as the raw target, which decoding can
- * only shorten; so spans into it stay where they are. */
+ * target.c: decoding happens into one buffer as long as the raw target, which decoding
+ * can only shorten; so spans into it stay where they are. */
 #include "service/target.h"
 
 #include "base/utf8.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * upload.c: a CSV file in, a row of answers for each of its rows out, in order. A thread of
- * its own reads the file and keeps a window of rows in the batcher's bulk lane; what they
- * give goes into a bounded buffer that the HTTP thread sends from:
+ * upload.c: a CSV file in, a row of answers for each of its rows out, in order. A thread
+ * of its own reads the file and keeps a window of rows in the batcher's bulk lane; what
+ * they give goes into a bounded buffer that the HTTP thread sends from:
  *
  *     thread: file ──► ring of rows ──► batcher ──► ring ──► buffer ──► HTTP thread
  *
@@ -155,7 +155,8 @@ static void row_is_done(struct ticket *ticket, struct outcome *outcome,
     pthread_mutex_unlock(&upload->lock);
 }
 
-static void put_row(struct buffer *out, const struct upload *upload, const struct row *row) {
+static void put_row(struct buffer *out, const struct upload *upload,
+                    const struct row *row) {
     struct batch_row shown = {.id = {row->id.data, row->id.size},
                               .text = {row->text.data, row->text.size},
                               .id_is_number = !upload->has_id,
@@ -205,8 +206,9 @@ static bool still_wanted(struct ticket *ticket) {
 /* A row that is answered already, by the cache or by an error, is done at once. */
 static enum bert_status ask_row(struct upload *upload, struct row *row) {
     struct question_options options = {
-        .k = upload->words.size ? 0 : 1, 
-        .words = {{upload->words.data, upload->words.size}, false}, .word_count = 1};
+        .k = upload->words.size ? 0 : 1,
+        .words = {{upload->words.data, upload->words.size}, false},
+        .word_count = 1};
     const char *code;
     enum bert_status status = question_check(
         &row->question, upload->session, upload->model,
@@ -221,9 +223,12 @@ static enum bert_status ask_row(struct upload *upload, struct row *row) {
         return BERT_OK;
     row->done = false;
     row->ticket = (struct ticket){.text = {row->text.data, row->text.size, NULL, 0},
-                                  .k = options.k, .words = options.words,
-                                  .cost = row->question.cost, .bulk = true,
-                                  .wanted = still_wanted, .done = row_is_done};
+                                  .k = options.k,
+                                  .words = options.words,
+                                  .cost = row->question.cost,
+                                  .bulk = true,
+                                  .wanted = still_wanted,
+                                  .done = row_is_done};
     struct ticket *ticket = &row->ticket;
     if (batcher_submit(upload->serve->batcher, &ticket, 1))
         return BERT_OK;
@@ -235,8 +240,8 @@ static void take_record(struct upload *upload) {
     const struct record *record = &upload->record;
     struct row *row = &upload->rows[(upload->first + upload->count++) % WINDOW];
     struct span text = cell_value(record, upload->text_cell);
-    struct span id = upload->has_id ? cell_value(record, upload->id_cell)
-                                    : (struct span){"", 0};
+    struct span id =
+        upload->has_id ? cell_value(record, upload->id_cell) : (struct span){"", 0};
     row->upload = upload;
     row->number = record->number;
     row->done = true;
@@ -280,10 +285,9 @@ static enum bert_status open_file(struct upload *upload, struct bert_error *erro
     if (status != BERT_OK)
         return status;
     struct span column = {upload->column.data, upload->column.size};
-    status = upload->has_column ? records_column(upload->records, column,
-                                                 &upload->text_cell, error)
-                                : records_text_column(upload->records, &upload->text_cell,
-                                                      error);
+    status = upload->has_column
+                 ? records_column(upload->records, column, &upload->text_cell, error)
+                 : records_text_column(upload->records, &upload->text_cell, error);
     if (status != BERT_OK)
         return status;
     upload->has_id =
@@ -295,8 +299,9 @@ static enum bert_status check_words(struct upload *upload, struct bert_error *er
     struct bert_words *words;
     if (upload->words.size == 0)
         return BERT_OK;
-    enum bert_status status = bert_words_new(&words, upload->model->model, upload->words.data,
-                                             upload->words.size, false, NULL, error);
+    enum bert_status status =
+        bert_words_new(&words, upload->model->model, upload->words.data,
+                       upload->words.size, false, NULL, error);
     if (status == BERT_OK)
         bert_words_free(words);
     return status;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * fuzz_request.c: a request as the server takes it apart: the target, and by the first byte
- * a JSON body in each shape or a multipart body. What must hold of the parts is checked. */
+ * fuzz_request.c: a request as the server takes it apart: the target, and by the first
+ * byte a JSON body in each shape or a multipart body. What must hold of the parts is
+ * checked. */
 #include "base/utf8.h"
 #include "service/ask.h"
 #include "service/multipart.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Tests of the server while its model is still being opened (S15), which no model of the
- * test data takes long enough to show: the opening waits here until it is told to go on. */
+ * test_serve.c: the server while its model is still being opened (S15), which no model of
+ * the test data takes long enough to show: the opening waits here until told to go on. */
 #include "service/serve.h"
 
 #include <arpa/inet.h>
@@ -32,7 +32,8 @@ static void *load(void *serve) {
 }
 
 /* The status of the answer to one request, whose body is left in answer. */
-static long ask(const struct serve *serve, const char *request, char *answer, size_t room) {
+static long ask(const struct serve *serve, const char *request, char *answer,
+                size_t room) {
     const char *port = strrchr(serve_address(serve), ':') + 1;
     struct sockaddr_in address = {.sin_family = AF_INET,
                                   .sin_port = htons((uint16_t)strtol(port, NULL, 10)),
@@ -50,17 +51,27 @@ static long ask(const struct serve *serve, const char *request, char *answer, si
     return strtol(answer + 9, NULL, 10);
 }
 
-static const char health[] = "GET /health HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
+static const char health[] =
+    "GET /health HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
 static const char predict[] = "POST /predict HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"
                               "Content-Length: 19\r\n\r\n{\"text\":\"a [MASK]\"}";
-static const char upload[] = "POST /api/batch HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"
-                             "Content-Type: text/csv\r\nContent-Length: 12\r\n\r\ntext\n[MASK]\n";
+static const char upload[] =
+    "POST /api/batch HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"
+    "Content-Type: text/csv\r\nContent-Length: 12\r\n\r\ntext\n[MASK]\n";
 
 static struct serve *start(void) {
-    struct serve_options options = {.listen = "127.0.0.1:0", .version = "0", .threads = 2,
-                                    .max_connections = 10, .idle_seconds = 5, .cache = 3,
-                                    .queue = 8, .max_body = 1000, .max_upload = 1000,
-                                    .log_file = 2, .quiet = true, .open = open_slowly};
+    struct serve_options options = {.listen = "127.0.0.1:0",
+                                    .version = "0",
+                                    .threads = 2,
+                                    .max_connections = 10,
+                                    .idle_seconds = 5,
+                                    .cache = 3,
+                                    .queue = 8,
+                                    .max_body = 1000,
+                                    .max_upload = 1000,
+                                    .log_file = 2,
+                                    .quiet = true,
+                                    .open = open_slowly};
     struct serve *serve;
     struct bert_error error;
     sem_init(&go_on, 0, 0);
@@ -104,8 +115,14 @@ START_TEST(a_model_that_cannot_be_opened) {
 END_TEST
 
 START_TEST(addresses_that_make_no_sense) {
-    static const char *const bad[] = {"x", ":", "h:", "1.2.3.4:65536", "[::1]", "unix:",
-                                      "127.0.0.1:80x", "no.such.host.invalid:1"};
+    static const char *const bad[] = {"x",
+                                      ":",
+                                      "h:",
+                                      "1.2.3.4:65536",
+                                      "[::1]",
+                                      "unix:",
+                                      "127.0.0.1:80x",
+                                      "no.such.host.invalid:1"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         struct serve_options options = {.listen = bad[i], .threads = 1, .log_file = 2};
         struct serve *serve;

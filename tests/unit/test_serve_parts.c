@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Tests of the server's parts that need no socket: targets, multipart bodies, request
+ * test_serve_parts.c: what needs no socket: targets, multipart bodies, request
  * bodies, the cache, the rows of a batch. */
 #include "service/ask.h"
 #include "service/batch_row.h"
@@ -24,11 +24,27 @@ START_TEST(S13_targets) {
         {"/%E5%A5%BD", "/好"},
         {"http://h:1/health?x=1", "/health"},
         {"/a.b/..c/...", "/a.b/..c/..."},
-        {"", NULL}, {"x", NULL}, {"*", NULL}, {"http://h", NULL}, {"../x", NULL},
-        {"/..", NULL}, {"/a/../b", NULL}, {"/%2e%2e/x", NULL}, {"/..%2fx", NULL},
-        {"/%2E.", NULL}, {"/.", NULL}, {"/a\\b", NULL}, {"/%5c..", NULL}, {"/%00", NULL},
-        {"/%0a", NULL}, {"/%", NULL}, {"/%4", NULL}, {"/%zz", NULL}, {"/%FF", NULL},
-        {"/?a=%FF", NULL}, {"/%ED%A0%BD", NULL},
+        {"", NULL},
+        {"x", NULL},
+        {"*", NULL},
+        {"http://h", NULL},
+        {"../x", NULL},
+        {"/..", NULL},
+        {"/a/../b", NULL},
+        {"/%2e%2e/x", NULL},
+        {"/..%2fx", NULL},
+        {"/%2E.", NULL},
+        {"/.", NULL},
+        {"/a\\b", NULL},
+        {"/%5c..", NULL},
+        {"/%00", NULL},
+        {"/%0a", NULL},
+        {"/%", NULL},
+        {"/%4", NULL},
+        {"/%zz", NULL},
+        {"/%FF", NULL},
+        {"/?a=%FF", NULL},
+        {"/%ED%A0%BD", NULL},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct target target;
@@ -52,8 +68,9 @@ START_TEST(queries) {
     ck_assert(target_query(&target, "b", &value) && value.size == 0);
     ck_assert(!target_query(&target, "c", &value));
     target_release(&target);
-    ck_assert(!parses(&target, "/?a&a&a&a&a&a&a&a&a&a&a&a&a&a&a&a&a&a&a&a&a&a&a&a&a&a&a&a&a&a&a"
-                               "&a&a"));
+    ck_assert(!parses(&target,
+                      "/?a&a&a&a&a&a&a&a&a&a&a&a&a&a&a&a&a&a&a&a&a&a&a&a&a&a&a&a&a&a&a"
+                      "&a&a"));
     target_release(&target);
 }
 END_TEST
@@ -77,24 +94,30 @@ static const char *parts_of(const char *type, const char *body, struct buffer *o
 }
 
 START_TEST(multipart_bodies) {
-    static const char type[] = "multipart/form-data; boundary=e", head[] =
-        "--e\r\nContent-Disposition: form-data; name=\"a\"; filename=\"x;y\"\r\n\r\n";
+    static const char
+        type[] = "multipart/form-data; boundary=e",
+        head[] =
+            "--e\r\nContent-Disposition: form-data; name=\"a\"; filename=\"x;y\"\r\n\r\n";
     struct buffer out = {0};
     char body[300];
-    snprintf(body, sizeof body, "%stext\r\n--e\r\ncontent-disposition: form-data; name=b\r\n\r\n"
-             "\r\n--e--\r\n", head);
+    snprintf(body, sizeof body,
+             "%stext\r\n--e\r\ncontent-disposition: form-data; name=b\r\n\r\n"
+             "\r\n--e--\r\n",
+             head);
     ck_assert_str_eq(parts_of(type, body, &out), "a*:text|b:|end");
-    ck_assert_str_eq(parts_of("Multipart/Form-Data;x=\"; boundary=z\"; boundary=\"e\"", body,
-                              &out), "a*:text|b:|end");
+    ck_assert_str_eq(
+        parts_of("Multipart/Form-Data;x=\"; boundary=z\"; boundary=\"e\"", body, &out),
+        "a*:text|b:|end");
     snprintf(body, sizeof body, "preamble\r\n%sx--e\r\n--e--", head);
     ck_assert_str_eq(parts_of(type, body, &out), "a*:x--e|end");
     ck_assert_str_eq(parts_of(type, "--e--", &out), "end");
-    static const char *const bad[] = {"", "--", "--e", "--e\r\n", "--e\r\n\r\n", "--e x", "e"};
+    static const char *const bad[] = {"",      "--", "--e", "--e\r\n", "--e\r\n\r\n",
+                                      "--e x", "e"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         ck_assert_str_eq(parts_of(type, bad[i], &out), "bad");
-    static const char *const types[] = {"", "text/csv", "multipart/form-data",
-                                        "multipart/form-data; boundary=",
-                                        "multipart/form-data; xboundary=e"};
+    static const char *const types[] = {
+        "", "text/csv", "multipart/form-data",
+        "multipart/form-data; boundary=", "multipart/form-data; xboundary=e"};
     for (size_t i = 0; i < sizeof types / sizeof *types; i++)
         ck_assert_str_eq(parts_of(types[i], body, &out), "refused");
     ck_assert_str_eq(parts_of(NULL, body, &out), "refused");
@@ -105,7 +128,8 @@ END_TEST
 static const char *asks(enum ask_shape shape, const char *body, struct ask *ask) {
     struct bert_error error;
     const char *code;
-    return ask_parse(ask, shape, span_of(body), NULL, &code, &error) == BERT_OK ? "ok" : code;
+    return ask_parse(ask, shape, span_of(body), NULL, &code, &error) == BERT_OK ? "ok"
+                                                                                : code;
 }
 
 START_TEST(request_bodies) {
@@ -113,16 +137,23 @@ START_TEST(request_bodies) {
     ck_assert_str_eq(asks(ASK_PREDICT, "{\"text\":\"a[MASK]\"}", &ask), "ok");
     ck_assert(ask.k == ASK_DEFAULT_K && !ask.list && ask.words.size == 0);
     ask_release(&ask);
-    ck_assert_str_eq(asks(ASK_PREDICT, "{\"text\":\"a\",\"words\":\"好,坏、大\"}", &ask), "ok");
+    ck_assert_str_eq(asks(ASK_PREDICT, "{\"text\":\"a\",\"words\":\"好,坏、大\"}", &ask),
+                     "ok");
     ck_assert(ask.k == 0 && ask.word_count == 3 && !ask.word_lines);
     ask_release(&ask);
-    ck_assert_str_eq(asks(ASK_FILL_MASK, "{\"inputs\":[\"a\",\"b\"],\"parameters\":"
-                          "{\"targets\":[\"好\",\"坏\"],\"top_k\":9,\"truncate\":false}}", &ask),
+    ck_assert_str_eq(asks(ASK_FILL_MASK,
+                          "{\"inputs\":[\"a\",\"b\"],\"parameters\":"
+                          "{\"targets\":[\"好\",\"坏\"],\"top_k\":9,\"truncate\":false}}",
+                          &ask),
                      "ok");
     ck_assert(ask.list && ask.count == 2 && ask.k == 9 && ask.targets && ask.refuse_long);
-    ck_assert(span_equal((struct span){ask.words.data, ask.words.size}, span_of("好\n坏\n")));
+    ck_assert(
+        span_equal((struct span){ask.words.data, ask.words.size}, span_of("好\n坏\n")));
     ask_release(&ask);
-    static const char *const bad[] = {"{\"text\":1}", "{}", "[]", "{\"text\":\"a\",\"top_k\":0}",
+    static const char *const bad[] = {"{\"text\":1}",
+                                      "{}",
+                                      "[]",
+                                      "{\"text\":\"a\",\"top_k\":0}",
                                       "{\"text\":\"a\",\"words\":[]}",
                                       "{\"text\":\"a\",\"words\":[\"a\\nb\"]}"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
@@ -136,11 +167,13 @@ END_TEST
 
 static struct outcome *outcome_of(const char *word, size_t masks) {
     static const int32_t id = 7, ids[] = {101, 103, 103, 102};
-    struct bert_candidate candidate = {.word = word, .ids = &id, .id_count = 1,
-                                       .probability = 0.25};
-    struct bert_mask mask[2] = {{.position = 1, .candidates = &candidate, .candidate_count = 1},
-                                {.position = 2, .candidates = &candidate, .candidate_count = 1}};
-    struct bert_result result = {.ids = ids, .id_count = 4, .masks = mask, .mask_count = masks};
+    struct bert_candidate candidate = {
+        .word = word, .ids = &id, .id_count = 1, .probability = 0.25};
+    struct bert_mask mask[2] = {
+        {.position = 1, .candidates = &candidate, .candidate_count = 1},
+        {.position = 2, .candidates = &candidate, .candidate_count = 1}};
+    struct bert_result result = {
+        .ids = ids, .id_count = 4, .masks = mask, .mask_count = masks};
     return outcome_new(&result, false);
 }
 
@@ -186,15 +219,18 @@ START_TEST(rows_of_a_batch) {
         size_t masks;
         const char *wanted;
     } cases[] = {
-        {BATCH_JSON, 1, ",{\"id\":\"1,\",\"text\":\"a\\\"\",\"top1\":\"好\",\"confidence\":0.25,"
-                        "\"error\":null}"},
-        {BATCH_JSONL, 2, "{\"id\":\"1,\",\"text\":\"a\\\"\",\"top1\":[\"好\",\"好\"],"
-                         "\"confidence\":[0.25,0.25],\"error\":null}\n"},
+        {BATCH_JSON, 1,
+         ",{\"id\":\"1,\",\"text\":\"a\\\"\",\"top1\":\"好\",\"confidence\":0.25,"
+         "\"error\":null}"},
+        {BATCH_JSONL, 2,
+         "{\"id\":\"1,\",\"text\":\"a\\\"\",\"top1\":[\"好\",\"好\"],"
+         "\"confidence\":[0.25,0.25],\"error\":null}\n"},
         {BATCH_CSV, 2, "\"1,\",\"a\"\"\",好 好,0.25 0.25,\r\n"},
         {BATCH_CSV, 0, "\"1,\",\"a\"\"\",,,\"why, so\"\r\n"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct outcome *outcome = cases[i].masks ? outcome_of("好", cases[i].masks) : NULL;
+        struct outcome *outcome =
+            cases[i].masks ? outcome_of("好", cases[i].masks) : NULL;
         struct batch_row row = {span_of("1,"), span_of("a\""), false, outcome, "why, so"};
         struct buffer out = {0};
         batch_put_row(&out, cases[i].format, &row, false);
