@@ -56,13 +56,15 @@ $(B)/core/kernel/avx512.o: private required += $(avx512)
 $(B)/core/kernel/avx512vnni.o: private required += $(avx512) -mavx512vnni
 $(B)/core/kernel/amx.o: private required += $(avx512) -mavx512vnni -mamx-tile -mamx-int8
 $(B)/tests/unit/test_kernel_amx.o: private required += $(if $(filter x86_64,$(arch)),$(avx512))
+$(B)/core/model/sha256_x86.o: private required += -msse4.1 -msha
 $(B)/core/kernel/neondot.o: private required += -march=armv8.2-a+dotprod
 $(B)/core/nn/backend_load.o: private required += -DBACKEND_DIR='"$(libdir)/bert-tools"'
 $(B)/tests/unit/%.o: private required += -Icmd
 
 # ---- What is built ---------------------------------------------------------------------
 
-x86_only := $(addprefix core/kernel/,avx2.c avxvnni.c avx512.c avx512vnni.c amx.c)
+x86_only := $(addprefix core/kernel/,avx2.c avxvnni.c avx512.c avx512vnni.c amx.c) \
+    core/model/sha256_x86.c
 arm_only := $(addprefix core/kernel/,neon.c neondot.c)
 foreign := $(if $(filter x86_64,$(arch)),,$(x86_only)) \
     $(if $(filter aarch64 arm64,$(arch)),,$(arm_only))

@@ -61,6 +61,7 @@ static void ask_processor(void) {
     bool vectors = (saved & 0x6) == 0x6, wide = vectors && (saved & 0xe0) == 0xe0;
     bool tiles = wide && (saved & 0x60000) == 0x60000;
     features.avx2 = vectors && avx && fma && f16c && bit(b7, 5);
+    features.sha = features.avx2 && bit(b7, 29);
     features.avxvnni = features.avx2 && bit(a7_1, 4);
     features.avx512 =
         features.avx2 && wide && bit(b7, 16) && bit(b7, 17) && bit(b7, 30) && bit(b7, 31);

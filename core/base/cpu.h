@@ -14,6 +14,7 @@ struct cpu_features { /* usable: the operating system saves the registers too */
     bool avx512vnni;
     bool amx_int8; /* tiles, int8, and permission from the kernel */
     bool neon, neon_dot;
+    bool sha; /* SHA-256 of x86 */
     size_t l2_bytes; /* of one core; a sensible guess when unknown */
 };
 const struct cpu_features *cpu_features(void);

@@ -4,6 +4,9 @@
  * state; SHA-256 as its standard writes it. */
 #include "model/checksum.h"
 
+#include "base/cpu.h"
+#include "model/sha256_blocks.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -44,7 +47,7 @@ uint32_t crc32c(uint32_t crc, const void *bytes, size_t size) {
     return ~crc;
 }
 
-static const uint32_t sha256_constants[64] = {
+const uint32_t sha256_constants[64] = {
     0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4,
     0xab1c5ed5, 0xd807aa98, 0x12835b01, 0x243185be, 0x550c7dc3, 0x72be5d74, 0x80deb1fe,
     0x9bdc06a7, 0xc19bf174, 0xe49b69c1, 0xefbe4786, 0x0fc19dc6, 0x240ca1cc, 0x2de92c6f,
@@ -84,6 +87,22 @@ static void sha256_block(uint32_t state[8], const unsigned char *block) {
         state[i] += s[i];
 }
 
+void sha256_blocks_portable(uint32_t state[8], const unsigned char *blocks,
+                            size_t count) {
+    for (; count > 0; count--, blocks += 64)
+        sha256_block(state, blocks);
+}
+
+static void add_blocks(uint32_t state[8], const unsigned char *blocks, size_t count) {
+#if defined(__x86_64__)
+    if (cpu_features()->sha) {
+        sha256_blocks_x86(state, blocks, count);
+        return;
+    }
+#endif
+    sha256_blocks_portable(state, blocks, count);
+}
+
 void sha256_init(struct sha256 *sha) {
     static const uint32_t start[8] = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
                                       0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
@@ -94,21 +113,19 @@ void sha256_init(struct sha256 *sha) {
 void sha256_add(struct sha256 *sha, const void *bytes, size_t size) {
     const unsigned char *at = bytes;
     size_t used = sha->size % 64;
+    if (size == 0)
+        return; /* bytes may be NULL */
     sha->size += size;
-    while (size > 0) {
-        if (used == 0 && size >= 64) {
-            sha256_block(sha->state, at);
-            at += 64, size -= 64;
-            continue;
-        }
+    if (used > 0) {
         size_t part = size < 64 - used ? size : 64 - used;
         memcpy(sha->block + used, at, part);
         at += part, size -= part, used += part;
-        if (used == 64) {
-            sha256_block(sha->state, sha->block);
-            used = 0;
-        }
+        if (used < 64)
+            return;
+        add_blocks(sha->state, sha->block, 1);
     }
+    add_blocks(sha->state, at, size / 64);
+    memcpy(sha->block, at + size / 64 * 64, size % 64);
 }
 
 void sha256_text(struct sha256 *sha, char text[SHA256_TEXT]) {
