@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 # A byte-order mark, quoted cells with commas and line breaks; FILE twice; CRLF.
 . "$ROOT/tests/cli/bert-batch/_batch.sh"
-file=$ROOT/tests/csv/restaurant-bom.csv
+file=restaurant-bom.csv
+cp "$ROOT/tests/csv/$file" .
 batch --template='{reviewbody}。总之很[MASK]。' "$file" --bom >out.csv
 python3 "$ROOT/tests/cli/bert-batch/_cells.py" "$file" out.csv 4
 head -c 3 out.csv | od -An -tx1
