@@ -10,6 +10,9 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/resource.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 enum { MEGABYTE = 1 << 20, SPARE_FILES = 64, KEY_LEAST = 8 };
 
@@ -114,6 +117,14 @@ static void allow_files(int connections) {
     }
 }
 
+/* Uploads and reloads come with threads of their own; a heap for each of them would keep
+ * what they freed. */
+static void share_heaps(void) {
+#ifdef __GLIBC__
+    mallopt(M_ARENA_MAX, 2);
+#endif
+}
+
 static sigset_t signals;
 
 static bool again_asked_to_end(void) {
@@ -198,6 +209,7 @@ int main(int argc, char **argv) {
         sigaddset(&signals, SIGHUP);
         sigprocmask(SIG_BLOCK, &signals, NULL); /* all threads inherit it */
         allow_files(args.max_connections);
+        share_heaps();
         run(&cli, &args, &common);
     }
     return cli_finish(&cli);
