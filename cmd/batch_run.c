@@ -247,7 +247,7 @@ static enum bert_status open_job(struct run *run, struct bert_error *error) {
                                   .arg = run};
     enum bert_status status = job_new(&run->job, &options, error);
     if (!status)
-        signals_stop(run->job);
+        signals_catch(run->job);
     return status;
 }
 
@@ -389,7 +389,7 @@ int batch_run(const struct batch *batch) {
                      run.state.saved ? "; --resume goes on from there" : "");
         finish(&run, status, gone, &error);
     }
-    signals_stop(NULL);
+    signals_release();
     records_close(run.records);
     job_free(run.job);
     sheet_release(&run.sheet);

@@ -3,6 +3,7 @@
  * bert-convert.c: any BERT checkpoint into one file that opens in milliseconds; and
  * looking into, verifying and comparing models. */
 #include "common_options.h"
+#include "signals.h"
 
 #include "service/convert.h"
 
@@ -88,6 +89,10 @@ static void pass_note(void *arg, const char *line) {
     cli_note_line(bar->cli, line);
 }
 
+static bool stopped(void *arg) {
+    return signals_caught() != 0;
+}
+
 static const char *const precisions[] = {"as its source", "f32", "f16", "int8"};
 
 static void print_facts(const char *what, const char *path, const char *kind,
@@ -144,12 +149,15 @@ static void convert(struct cli *cli, const struct args *args,
                                             .license = args->license,
                                             .note = pass_note,
                                             .progress = draw,
+                                            .stopped = stopped,
                                             .arg = &bar};
     struct convert_report report;
     struct bert_error error;
     const char *source = cli->operands[0];
+    signals_catch(NULL);
     enum bert_status status =
         convert_run(source, common->output, &options, &report, &error);
+    signals_release();
     clear(&bar);
     if (status != BERT_OK) {
         cli_fail(cli, &error);
@@ -294,5 +302,6 @@ int main(int argc, char **argv) {
         {rows, &args}, {common_option_rows, &common}, {NULL, NULL}};
     if (common_options_read(&cli, &program, tables, &common, argc, argv))
         run(&cli, &args, &common);
-    return cli_finish(&cli);
+    int status = cli_finish(&cli);
+    return status == BERT_IO && signals_caught() ? 128 + signals_caught() : status;
 }

@@ -16,18 +16,25 @@ static void on_signal(int number) {
         job_stop(job);
 }
 
-void signals_stop(struct job *job) {
+static void set(void (*handler)(int), int flags) {
     static const int numbers[] = {SIGINT, SIGTERM};
-    atomic_store(&stopped, job);
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
-        struct sigaction action = {.sa_handler = job ? on_signal : SIG_DFL,
-                                   .sa_flags = job ? (int)SA_RESETHAND : 0};
-        struct sigaction before;
+        struct sigaction action = {.sa_handler = handler, .sa_flags = flags}, before;
         sigemptyset(&action.sa_mask);
         /* A signal that the parent ignores (nohup, &) stays ignored. */
         if (sigaction(numbers[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN)
             sigaction(numbers[i], &action, NULL);
     }
+}
+
+void signals_catch(struct job *job) {
+    atomic_store(&stopped, job);
+    set(on_signal, (int)SA_RESETHAND);
+}
+
+void signals_release(void) {
+    set(SIG_DFL, 0);
+    atomic_store(&stopped, NULL);
 }
 
 int signals_caught(void) {

@@ -18,6 +18,7 @@
 /* ---- The output file ---- */
 
 struct target {
+    const struct convert_options *options;
     const char *path;
     char *temporary;
     int file;
@@ -46,8 +47,9 @@ static enum bert_status check_target(const char *path, struct bert_error *error)
 }
 
 static enum bert_status target_open(struct target *target, const char *path,
+                                    const struct convert_options *options,
                                     struct bert_error *error) {
-    *target = (struct target){.path = path, .file = -1};
+    *target = (struct target){.options = options, .path = path, .file = -1};
     enum bert_status status = check_target(path, error);
     if (status != BERT_OK)
         return status;
@@ -63,7 +65,10 @@ static enum bert_status target_open(struct target *target, const char *path,
 static enum bert_status target_write(void *arg, uint64_t offset, const void *bytes,
                                      size_t size, struct bert_error *error) {
     const struct target *target = arg;
+    const struct convert_options *options = target->options;
     for (size_t done = 0; done < size;) {
+        if (options->stopped && options->stopped(options->arg))
+            return error_set(error, BERT_IO, "%s: stopped", target->path);
         ssize_t wrote = pwrite(target->file, (const char *)bytes + done, size - done,
                                (off_t)(offset + done));
         if (wrote < 0 && errno == EINTR)
@@ -92,13 +97,14 @@ static enum bert_status target_close(struct target *target, enum bert_status sta
     return status;
 }
 
-static enum bert_status write_small(const char *folder, const char *name,
+static enum bert_status write_small(const struct convert_options *options,
+                                    const char *folder, const char *name,
                                     struct span bytes, struct bert_error *error) {
     char *path = path_join(folder, name);
     if (!path)
         return error_memory(error);
     struct target target;
-    enum bert_status status = target_open(&target, path, error);
+    enum bert_status status = target_open(&target, path, options, error);
     if (status == BERT_OK)
         status = target_write(&target, 0, bytes.data, bytes.size, error);
     status = target_close(&target, status, error);
@@ -180,7 +186,7 @@ static enum bert_status write_file(struct conversion *conversion, const char *pa
                                    struct bert_error *error) {
     struct bertfile_plan plan = {0};
     struct target target;
-    enum bert_status status = target_open(&target, path, error);
+    enum bert_status status = target_open(&target, path, conversion->options, error);
     const struct bertfile_output output = {target_write, &target};
     if (status == BERT_OK)
         status = bertfile_plan(&plan, &conversion->input, error);
@@ -208,13 +214,14 @@ static enum bert_status write_folder(struct conversion *conversion, const char *
     if (status == BERT_OK && mkdir(folder, 0777) != 0 && errno != EEXIST)
         status = io_error(folder, error);
     if (status == BERT_OK)
-        status = write_small(folder, "config.json",
+        status = write_small(conversion->options, folder, "config.json",
                              (struct span){config.data, config.size}, error);
     if (status == BERT_OK)
-        status = write_small(folder, "tokenizer_config.json",
+        status = write_small(conversion->options, folder, "tokenizer_config.json",
                              (struct span){tokenizer.data, tokenizer.size}, error);
     if (status == BERT_OK)
-        status = write_small(folder, "vocab.txt", conversion->input.vocabulary, error);
+        status = write_small(conversion->options, folder, "vocab.txt",
+                             conversion->input.vocabulary, error);
     char *path = path_join(folder, "model.safetensors");
     if (status == BERT_OK)
         status = path ? write_file(conversion, path, error) : error_memory(error);

@@ -16,6 +16,7 @@ struct convert_options {
     const char *license; /* a line to keep in the file, or NULL */
     void (*note)(void *arg, const char *line);
     void (*progress)(void *arg, uint64_t done, uint64_t total); /* bytes of weights */
+    bool (*stopped)(void *arg); /* asked before each write; true: fails, leaves no file */
     void *arg;
 };
 

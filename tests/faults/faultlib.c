@@ -4,6 +4,7 @@
  *   FAULT_WRITE=short    takes at most 7 bytes at a time
  *   FAULT_WRITE=full:N   N bytes fit on the disk; the write that crosses is cut there
  *   FAULT_WRITE=kill:N   the process is killed when N bytes are written, mid-row
+ *   FAULT_PWRITE=N       the N-th pwrite comes with a SIGINT
  *   FAULT_FSYNC=N        the N-th fsync fails */
 #include <dlfcn.h>
 #include <errno.h>
@@ -16,7 +17,7 @@
 
 enum { SHORT = 7 };
 
-static atomic_llong written, synced;
+static atomic_llong written, placed, synced;
 
 static int is_regular(int fd) {
     struct stat about;
@@ -52,6 +53,15 @@ ssize_t write(int fd, const void *bytes, size_t size) {
     }
     written += (long long)size;
     return real(fd, bytes, size);
+}
+
+ssize_t pwrite(int fd, const void *bytes, size_t size, off_t offset) {
+    ssize_t (*real)(int, const void *, size_t, off_t) =
+        (ssize_t(*)(int, const void *, size_t, off_t))dlsym(RTLD_NEXT, "pwrite");
+    const char *fault = getenv("FAULT_PWRITE");
+    if (fault && ++placed == atoll(fault))
+        raise(SIGINT);
+    return real(fd, bytes, size, offset);
 }
 
 int fsync(int fd) {
