@@ -90,13 +90,23 @@ static double run(const struct kernel_table *table, struct work *w, enum bert_pr
     return bench_seconds() - start;
 }
 
-/* A pass over all weights, each layer as fast as one of them was read: a whole pass without
- * an interruption hardly happens on a busy machine. */
+/* A pass over all weights at the rate of the part that was read fastest: a whole pass without
+ * an interruption hardly happens on a busy machine. One word of each line, in four streams:
+ * faster than any one stream. */
 static double read_seconds(const struct work *w) {
+    const size_t size = w->layer_bytes * LAYERS, part = (size_t)2 << 20;
     double best = 1e9;
-    for (size_t layer = 0; layer < LAYERS; layer++)
-        best = fmin(best, bench_read(w->weights + layer * w->layer_bytes, w->layer_bytes));
-    return best * LAYERS;
+    for (size_t from = 0; from + part <= size; from += part) {
+        const uint64_t *p = (const uint64_t *)(w->weights + from);
+        const size_t quarter = part / 32;
+        uint64_t s[4] = {0};
+        double start = bench_seconds();
+        for (size_t i = 0; i < quarter; i += 8)
+            _Pragma("GCC unroll 4") for (size_t j = 0; j < 4; j++) s[j] ^= p[j * quarter + i];
+        __asm__ volatile("" : : "r"(s[0] ^ s[1] ^ s[2] ^ s[3]));
+        best = fmin(best, bench_seconds() - start);
+    }
+    return best * (double)size / (double)part;
 }
 
 static void bench(const struct kernel_table *table, enum bert_precision p) {
