@@ -185,9 +185,9 @@ void stream_write_object(const struct record *record, struct span text,
         json_put_text(&line, why, strlen(why));
         buffer_add_text(&line, "}\n");
     }
-    /* Without memory the line is cut: no record may pass for a whole one. */
-    if (!line.failed)
-        sink_write(sink, line.data, line.size);
+    if (line.failed) /* no record may pass for a whole one */
+        sink_no_memory(sink);
+    sink_write(sink, line.data, line.size);
     sink_write(sink, answer.data, answer.size);
     buffer_release(&line);
 }

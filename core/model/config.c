@@ -115,7 +115,7 @@ enum bert_status config_read(struct config *config, const char *folder,
         char *path = path_join(folder, names[i]);
         if (!path)
             return error_memory(error);
-        struct mapping mapping;
+        struct mapping mapping = {0};
         enum bert_status status = BERT_MODEL;
         bool found = path_exists(path);
         if (found)

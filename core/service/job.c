@@ -554,7 +554,7 @@ enum bert_status job_run(struct job *job, struct records *records,
                          const struct job_ops *ops, struct sink *sink,
                          struct job_report *report, struct bert_error *error) {
     *report = (struct job_report){0};
-    struct bert_error own;
+    struct bert_error own = {0};
     pthread_t *threads = calloc((size_t)job->threads + 1, sizeof *threads);
     if (!threads)
         return error_memory(error);
@@ -572,6 +572,7 @@ enum bert_status job_run(struct job *job, struct records *records,
     for (int i = 0; i < started; i++)
         pthread_join(threads[i], NULL);
     free(threads);
+    job->error = NULL;
     if (job->failed && !status) {
         status = own.status;
         if (error)

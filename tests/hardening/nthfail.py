@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: MIT
+#
+# nthfail.py BUILD LIBRARY MOST: for each program and each of seven calls, lets the n-th call
+# fail, for up to MOST values of n spread over the run. The program must not crash, must end
+# with a status that it promises, must say why when that is not 0, and must not leave half an
+# output behind; with status 0 the output is the right one. Ends with "N passed, N failed".
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+BUILD, LIBRARY = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
+MOST = int(sys.argv[3])
+MODEL = os.path.join(ROOT, "tests/golden/tiny/f32")
+CALLS = ["open", "read", "write", "close", "fsync", "malloc", "mmap"]
+TEXTS = "今天天气真[MASK]啊\n我[MASK]你\n" * 20
+# Program, arguments (OUT: its output file), input.
+PROGRAMS = [
+    ("bert-fill", ["-m", MODEL, "--to=jsonl", "-o", "OUT"], TEXTS),
+    ("bert-tokenize", ["-m", MODEL, "-o", "OUT"], TEXTS),
+    ("bert-batch", ["-m", MODEL, "-q", "--from=text", "--to=csv", "-o", "OUT"], TEXTS),
+    ("bert-score", ["-m", MODEL, "-o", "OUT"], TEXTS.replace("[MASK]", "好")),
+    ("bert-convert", [MODEL, "-q", "-o", "OUT"], ""),
+    ("bert-serve", ["-m", MODEL, "-q", "--listen=unix:SOCKET"], ""),
+]
+
+
+def run(program, arguments, text, folder, **faults):
+    out = os.path.join(folder, "out.bert" if program == "bert-convert" else "out")
+    for name in os.listdir(folder):
+        os.remove(os.path.join(folder, name))
+    arguments = [a.replace("OUT", out).replace("SOCKET", folder + "/socket")
+                 for a in arguments]
+    environment = dict(os.environ, LD_PRELOAD=LIBRARY, **faults)
+    process = subprocess.Popen(
+        [os.path.join(BUILD, program), "--no-config", "-j1"] + arguments, cwd=folder,
+        env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE)
+    if program == "bert-serve":  # ends by itself when it cannot begin
+        time.sleep(0.3)
+        if process.poll() is None:
+            process.send_signal(signal.SIGTERM)
+    try:
+        said = process.communicate(text.encode(), timeout=30)[1].decode(errors="replace")
+    except subprocess.TimeoutExpired:
+        process.kill()
+        return None, process.communicate()[1].decode(errors="replace"), None
+    left = None
+    if os.path.exists(out):
+        with open(out, "rb") as file:
+            left = file.read()
+    return process.returncode, said, left
+
+
+def complaint(program, expected, status, said, left):
+    if status is None:
+        return "it hangs"
+    if status < 0:
+        return "signal %d" % -status
+    if status > 5:
+        return "exit status %d" % status
+    if status not in (0, 1) and program not in said:
+        return "exit status %d without a word" % status
+    if status == 0 and left != expected:
+        return "exit status 0, but the output differs"
+    if status > 1 and left is not None and left != expected:
+        return "half an output is left"
+    return ""
+
+
+def main():
+    passed = failed = 0
+    folder = tempfile.mkdtemp()
+    for program, arguments, text in PROGRAMS:
+        status, said, expected = run(program, arguments, text, folder)
+        if status != 0:
+            print("FAIL: %s without faults: %d %s" % (program, status, said))
+            failed += 1
+            continue
+        for call in CALLS:
+            count = folder + ".count"
+            run(program, arguments, text, folder, FAIL_CALL=call, FAIL_COUNT=count)
+            total = int(open(count).read())
+            step = max(1, -(-total // MOST))
+            wrong = []
+            for nth in range(1, total + 1, step):
+                result = run(program, arguments, text, folder, FAIL_CALL=call,
+                             FAIL_NTH=str(nth))
+                why = complaint(program, expected, *result)
+                if why:
+                    wrong.append("%s %d of %d: %s: %s" % (call, nth, total, why,
+                                                          result[1].strip()[:200]))
+            passed += not wrong
+            failed += bool(wrong)
+            if wrong:
+                print("FAIL: %s: %s" % (program, "\n  ".join(wrong[:5])))
+    print("%d passed, %d failed" % (passed, failed))
+    return failed > 0
+
+
+sys.exit(main())
