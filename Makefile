@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-# bert-tools. Targets: all (build/), check, check-full, bench, accuracy, fuzz, completions,
-# install, install-dev, uninstall, dist, deb, clean. Variables: prefix, DESTDIR and the other lower-case
-# GNU folders, CC, CFLAGS, CPPFLAGS, LDFLAGS, and
+# bert-tools. Targets: all (build/), check, check-full, coverage, bench, accuracy, fuzz,
+# completions, install, install-dev, uninstall, dist, deb, clean. Variables: prefix, DESTDIR
+# and the other lower-case GNU folders, CC, CFLAGS, CPPFLAGS, LDFLAGS, and
 #   DEVELOPER=1                  more warnings, all of them errors
 #   SANITIZE=address,undefined   instruments everything
 #   B=FOLDER                     where to build; each configuration has its own by default
@@ -203,6 +203,11 @@ check-full: $(built_tests) $(benches)
 	    "tests/cli/run -w '$(memcheck)'" \
 	    $(wildcard tests/*/run-full) tests/packaging.sh tests/clean-room.sh
 
+# Lines of core/ that the tests run, at least 90 %.
+coverage:
+	$(MAKE) B=build-coverage CFLAGS='-O1 -g --coverage' LDFLAGS=--coverage unit-and-cli
+	@tests/coverage.sh build-coverage
+
 fuzz_seconds ?= 60
 fuzz:
 	$(MAKE) CC=clang SANITIZE=address,undefined FUZZ=1 B=build-fuzz fuzz-run
@@ -287,8 +292,8 @@ deb:
 clean:
 	rm -rf build build-*
 
-.PHONY: all portable packages check check-full unit cli unit-and-cli lint fuzz fuzz-run bench accuracy \
-    completions \
+.PHONY: all portable packages check check-full coverage unit cli unit-and-cli lint fuzz \
+    fuzz-run bench accuracy completions \
     install install-dev uninstall dist deb clean FORCE
 .SECONDARY:
 .DELETE_ON_ERROR:
