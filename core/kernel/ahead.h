@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
  * ahead.h: fetches the weights that come next while this block's are multiplied, an equal
- * share at each step, so that memory never rests. With few rows memory is what binds: then
- * the four quarters are fetched side by side, since the processor's own prefetcher, which
- * the fetches set going, follows each, and the slow start of a page in one is hidden by the
- * others. With many rows one fetch a step is enough and costs less. */
+ * share at each step, so that memory never rests. With few rows memory is what binds:
+ * then the four quarters are fetched side by side, since the processor's own prefetcher,
+ * which the fetches set going, follows each, and the slow start of a page in one is
+ * hidden by the others. With many rows one fetch a step is enough and costs less. */
 #ifndef KERNEL_AHEAD_H
 #define KERNEL_AHEAD_H
 
@@ -16,7 +16,8 @@ struct ahead {
     size_t quarter; /* 0: one stream */
 };
 
-/* size bytes from from on within steps; the end of the memory does not matter to a fetch. */
+/* size bytes from from on within steps; the end of the memory does not matter to a fetch.
+ */
 static inline struct ahead ahead_begin(const void *from, size_t size, size_t steps,
                                        bool few_rows) {
     size_t streams = few_rows ? 4 : 1;

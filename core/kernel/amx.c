@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * amx.c: the table for the tile unit: 16 rows of 64 bytes times 16 groups of a weight panel,
- * which lies as the unit wants it. Tiles of C hold two times 16 rows by two panels. Not
- * measured: no machine with tiles was at hand. test_kernel_amx.c runs it on emulated tiles. */
+ * amx.c: the table for the tile unit: 16 rows of 64 bytes times 16 groups of a weight
+ * panel, which lies as the unit wants it. Tiles of C hold two times 16 rows by two
+ * panels. Not measured: no machine with tiles was at hand. test_kernel_amx.c runs it on
+ * emulated tiles. */
 #define ISA(operation) amx_##operation
 
 #include "base/cpu.h"
@@ -37,8 +38,8 @@ struct amx_block { /* two panels at most, for up to two tiles of rows */
     struct ahead *ahead;
 };
 
-/* The weights of one step of 64 inputs. At the end of a panel the missing groups are zeros
- * in a copy. */
+/* The weights of one step of 64 inputs. At the end of a panel the missing groups are
+ * zeros in a copy. */
 static const int8_t *step_weights(const struct amx_block *b, size_t panel, size_t group,
                                   int8_t *copy) {
     const int8_t *w = b->w[panel] + group * 64;
@@ -89,8 +90,8 @@ static void store_sums(const struct amx_block *b, vint (*sums)[TILE_ROWS * 2]) {
 }
 
 /* All rows of one or two panels from output o on. The last tile of rows is moved back to
- * be a whole one; what an earlier tile has finished is not finished again, since a residual
- * may be the output itself. */
+ * be a whole one; what an earlier tile has finished is not finished again, since a
+ * residual may be the output itself. */
 static void panels_run(const struct linear_job *job, size_t o, size_t end, size_t tile,
                        struct amx_block *b) {
     vint sums[2][TILE_ROWS * 2];

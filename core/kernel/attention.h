@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * attention.h: multi-head attention by tiles of up to ATTENTION_QUERIES. Their scores lie side by
- * side on the stack, at most ATTENTION_KEYS at a time. A longer sequence goes by twice,
- * first for the greatest score alone, then block after block for the weights and the
- * context. Rows of keys and values lie a page or more apart, so where many queries come
- * they are packed first: both, or the keys alone, or nothing where they are too many.
- * Included once by each table's file, after linear_float.h, whose tiles make the
+ * attention.h: multi-head attention by tiles of up to ATTENTION_QUERIES. Their scores lie
+ * side by side on the stack, at most ATTENTION_KEYS at a time. A longer sequence goes by
+ * twice, first for the greatest score alone, then block after block for the weights and
+ * the context. Rows of keys and values lie a page or more apart, so where many queries
+ * come they are packed first: both, or the keys alone, or nothing where they are too
+ * many. Included once by each table's file, after linear_float.h, whose tiles make the
  * scores. */
 #ifndef KERNEL_ATTENTION_H
 #define KERNEL_ATTENTION_H
@@ -25,7 +25,7 @@ struct attend { /* one tile */
     float maximum[ATTENTION_QUERIES];
     v16 sum[ATTENTION_QUERIES];
     _Alignas(64) float scores[ATTENTION_QUERIES][ATTENTION_KEYS]; /* then the weights */
-    _Alignas(64) float packed[ATTENTION_PACKED];          /* keys, then values */
+    _Alignas(64) float packed[ATTENTION_PACKED];                  /* keys, then values */
 };
 
 /* Scores against keys first .. first + n, not scaled yet; -inf up to a multiple of 16. */
@@ -71,29 +71,31 @@ static void attend_weights(struct attend *t, size_t n) {
 
 /* Adds weight · value of n keys to some columns of the context of rows queries from q on;
  * width: of the last vector. */
-INLINE void attend_columns(struct attend *t, size_t first, size_t n, size_t q, size_t column,
-                           int rows, int vectors, size_t width) {
+INLINE void attend_columns(struct attend *t, size_t first, size_t n, size_t q,
+                           size_t column, int rows, int vectors, size_t width) {
     v16 s[ATTENTION_QUERIES][CONTEXT_VECTORS];
     const float *value = t->value + first * t->value_stride + column;
     float *context = t->context + q * t->job->context_stride + column;
-    UNROLL for (int i = 0; i < rows; i++)
-        UNROLL for (int c = 0; c < vectors; c++)
-            s[i][c] = first == 0 ? v_all(0)
-                                 : v_load_upto(context + (size_t)i * t->job->context_stride +
-                                                   (size_t)c * 16,
-                                               width);
+    EACH (i, rows)
+        EACH (c, vectors)
+            s[i][c] = first == 0
+                          ? v_all(0)
+                          : v_load_upto(context + (size_t)i * t->job->context_stride +
+                                            (size_t)c * 16,
+                                        width);
     for (size_t j = 0; j < n; j++, value += t->value_stride)
-        UNROLL for (int c = 0; c < vectors; c++)
-            UNROLL for (int p = 0; p < V_PARTS; p++) {
+        EACH (c, vectors)
+            EACH (p, V_PARTS) {
                 vreg v = width < 16 ? v_load_part(value + c * 16, width).r[p]
                                     : r_load(value + c * 16 + p * V_LANES);
                 if (rows > 1)
                     v = r_keep(v);
-                UNROLL for (int i = 0; i < rows; i++)
-                    s[i][c].r[p] = r_fma(r_all(t->scores[q + (size_t)i][j]), v, s[i][c].r[p]);
+                EACH (i, rows)
+                    s[i][c].r[p] =
+                        r_fma(r_all(t->scores[q + (size_t)i][j]), v, s[i][c].r[p]);
             }
-    UNROLL for (int i = 0; i < rows; i++)
-        UNROLL for (int c = 0; c < vectors; c++)
+    EACH (i, rows)
+        EACH (c, vectors)
             v_store_upto(context + (size_t)i * t->job->context_stride + (size_t)c * 16,
                          s[i][c], width);
 }
@@ -137,7 +139,8 @@ static void attend_tile(struct attend *t) {
     }
     for (int last = whole; last < 2; last++)
         for (size_t first = 0; first < t->keys; first += ATTENTION_KEYS) {
-            size_t n = t->keys - first < ATTENTION_KEYS ? t->keys - first : ATTENTION_KEYS;
+            size_t n =
+                t->keys - first < ATTENTION_KEYS ? t->keys - first : ATTENTION_KEYS;
             attend_scores(t, first, n);
             attend_maximum(t, n); /* the second time it only scales */
             if (!last)
@@ -148,8 +151,8 @@ static void attend_tile(struct attend *t) {
     attend_finish(t);
 }
 
-static const float *pack_rows(float *packed, const float *from, size_t *stride, size_t rows,
-                              size_t width) {
+static const float *pack_rows(float *packed, const float *from, size_t *stride,
+                              size_t rows, size_t width) {
     for (size_t r = 0; r < rows; r++)
         for (size_t d = 0; d < width; d += 16)
             v_store_upto(packed + r * width + d,
@@ -164,7 +167,8 @@ static void attend_pack(struct attend *t, size_t queries) {
         return;
     t->key = pack_rows(t->packed, t->key, &t->key_stride, t->keys, width);
     if (2 * size <= ATTENTION_PACKED)
-        t->value = pack_rows(t->packed + size, t->value, &t->value_stride, t->keys, width);
+        t->value =
+            pack_rows(t->packed + size, t->value, &t->value_stride, t->keys, width);
 }
 
 void ISA(attention)(const struct attention_job *job, size_t begin, size_t end) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * avx512.c: the table for AVX-512 (F, BW, DQ, VL). Without its dot products of bytes, int8
- * layers widen to 16 bits. */
+ * avx512.c: the table for AVX-512 (F, BW, DQ, VL). Without its dot products of bytes,
+ * int8 layers widen to 16 bits. */
 #define ISA(operation) avx512_##operation
 
 #include "kernel/tables.h"

@@ -90,9 +90,10 @@ static const float *weights_of(const struct linear *l, size_t o, size_t n,
     if (l->precision == BERT_F32 && n > 1)
         return (const float *)l->weight + first;
     for (size_t i = 0; i < n * l->in; i++)
-        scratch->weights[i] = l->precision == BERT_F32
-                                  ? ((const float *)l->weight)[first + i]
-                                  : half_to_float(((const uint16_t *)l->weight)[first + i]);
+        scratch->weights[i] =
+            l->precision == BERT_F32
+                ? ((const float *)l->weight)[first + i]
+                : half_to_float(((const uint16_t *)l->weight)[first + i]);
     if (n == 1)
         memcpy(scratch->weights + l->in, scratch->weights, l->in * sizeof(float));
     return scratch->weights;
@@ -109,18 +110,18 @@ static const float *rows_of(const struct linear_job *job, size_t r, size_t rows,
 }
 
 /* Outputs o .. o + n of rows r .. r + rows. */
-static void multiply(const struct linear_job *job, size_t r, size_t rows, size_t o, size_t n,
-                     const float *w, struct scratch *scratch) {
+static void multiply(const struct linear_job *job, size_t r, size_t rows, size_t o,
+                     size_t n, const float *w, struct scratch *scratch) {
     const f77_int in = (f77_int)job->linear->in;
     const f77_int x_stride = rows > 1 ? (f77_int)job->x_stride : in;
     blis.sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, rows > 1 ? (f77_int)rows : 2,
-               n > 1 ? (f77_int)n : 2, in, 1, rows_of(job, r, rows, scratch), x_stride, w, in,
-               0, scratch->dots[0], MOST_OUTPUTS);
+               n > 1 ? (f77_int)n : 2, in, 1, rows_of(job, r, rows, scratch), x_stride, w,
+               in, 0, scratch->dots[0], MOST_OUTPUTS);
     for (size_t i = 0; i < rows; i++)
         for (size_t j = 0; j < n; j++) {
             float *y = job->y + (r + i) * job->y_stride + o + j;
-            float value = reference_activate(scratch->dots[i][j] + job->linear->bias[o + j],
-                                             job->activation);
+            float value = reference_activate(
+                scratch->dots[i][j] + job->linear->bias[o + j], job->activation);
             if (job->residual)
                 value += job->residual[(r + i) * job->residual_stride + o + j];
             *y = value;

@@ -19,8 +19,9 @@ static __attribute__((noinline)) void int8_finish(const struct linear_job *job, 
         for (size_t i = r; i < r + rows; i++) {
             const vint *s = sum + ((i - r) * panels + j) * V_PARTS;
             v16 value, scale = v_mul(v_all(job->q.scale[i]), weight_scale);
-            UNROLL for (int p = 0; p < V_PARTS; p++)
-                value.r[p] = r_compensated(s[p], job->q.zero[i], l->sum + o + p * V_LANES);
+            EACH (p, V_PARTS)
+                value.r[p] =
+                    r_compensated(s[p], job->q.zero[i], l->sum + o + p * V_LANES);
             v_finish(job, i, o, n, v_fma(value, scale, bias));
         }
     }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * lanes.h: sixteen floats as one value, v16, made of V_PARTS registers of V_LANES lanes, and
- * the functions of one value on it. A table's file includes its vec_*.h first, which gives
+ * lanes.h: sixteen floats as one value, v16, made of V_PARTS registers of V_LANES lanes,
+ * and the functions of one value on it. A table's file includes its vec_*.h first, which
+ * gives
  *
  *  r_load r_load_half r_store r_all r_add r_sub r_mul r_div, r_fma(a, b, c) = a·b + c,
  *  r_least(bound, x) = bound < x ? bound : x, r_most(bound, x) = bound > x ? bound : x,
@@ -12,11 +13,12 @@
  *  v_fold(x): the folded sum; v_fold_many(s, n, out): n of them side by side,
  *  v_greatest(x): no lane is NaN,
  *
- *  i_all i_load on 32-bit integers, i_dot(sum, x, w): each lane adds four products of u8 x
- *  and s8 w, exactly, r_compensated(sum, zero, weight_sum) = float(sum - zero · weight_sum),
+ *  i_all i_load on 32-bit integers, i_dot(sum, x, w): each lane adds four products of u8
+ * x and s8 w, exactly, r_compensated(sum, zero, weight_sum) = float(sum - zero ·
+ * weight_sum),
  *
- * and the shapes of its tiles: TILE_OUTPUTS, CONTEXT_VECTORS, ATTENTION_QUERIES, INT8_ROWS,
- * INT8_PANELS. */
+ * and the shapes of its tiles: TILE_OUTPUTS, CONTEXT_VECTORS, ATTENTION_QUERIES,
+ * INT8_ROWS, INT8_PANELS. */
 #ifndef KERNEL_LANES_H
 #define KERNEL_LANES_H
 
@@ -28,14 +30,17 @@
 #else
 #define UNROLL _Pragma("GCC unroll 16")
 #endif
+/* for i in 0 .. n, unrolled, so that what it indexes can stay in registers. */
+#define EACH(i, n) UNROLL for (int i = 0; i < (n); i++)
 
 /* ---- Register by register -------------------------------------------------------- */
 
-#define LANEWISE(name, parameters, expression)                                             \
-    INLINE v16 name parameters {                                                           \
-        v16 result;                                                                        \
-        UNROLL for (int i = 0; i < V_PARTS; i++) result.r[i] = expression;                 \
-        return result;                                                                     \
+#define LANEWISE(name, parameters, expression) \
+    INLINE v16 name parameters {               \
+        v16 result;                            \
+        EACH (i, V_PARTS)                      \
+            result.r[i] = expression;          \
+        return result;                         \
     }
 
 LANEWISE(v_all, (float x), r_all(x))
@@ -54,7 +59,8 @@ LANEWISE(v_where_less, (v16 a, v16 b, v16 yes, v16 no),
          r_where_less(a.r[i], b.r[i], yes.r[i], no.r[i]))
 
 INLINE void v_store(float *p, v16 x) {
-    UNROLL for (int i = 0; i < V_PARTS; i++) r_store(p + i * V_LANES, x.r[i]);
+    EACH (i, V_PARTS)
+        r_store(p + i * V_LANES, x.r[i]);
 }
 
 /* The first n lanes when fewer than 16 are there. */
@@ -109,10 +115,12 @@ INLINE v16 v_activate(v16 x, enum activation activation) {
 }
 
 /* The end of a linear layer: outputs o and on of row r, n of them. */
-INLINE void v_finish(const struct linear_job *job, size_t r, size_t o, size_t n, v16 value) {
+INLINE void v_finish(const struct linear_job *job, size_t r, size_t o, size_t n,
+                     v16 value) {
     value = v_activate(value, job->activation);
     if (job->residual)
-        value = v_add(value, v_load_upto(job->residual + r * job->residual_stride + o, n));
+        value =
+            v_add(value, v_load_upto(job->residual + r * job->residual_stride + o, n));
     v_store_upto(job->y + r * job->y_stride + o, value, n);
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * linear_float.h: dot products by tiles of up to 3 rows and TILE_OUTPUTS outputs, each with
- * its 16 partial sums in registers over all inputs, and the float linear layers made of
- * them. Included once by each table's file, which defines ISA(operation) as its name.
+ * linear_float.h: dot products by tiles of up to 3 rows and TILE_OUTPUTS outputs, each
+ * with its 16 partial sums in registers over all inputs, and the float linear layers made
+ * of them. Included once by each table's file, which defines ISA(operation) as its name.
  *
  * Loops, outermost first: rows that fit half of L2; 16 outputs, finished together; 8 of
  * them, whose weights over BLOCK_INPUTS stay in L1 (and are widened there when they are
@@ -15,11 +15,18 @@
 #include "kernel/ahead.h"
 #include "kernel/lanes.h"
 
-enum { TILE_ROWS = 3, BLOCK_ROWS = 192, BLOCK_OUTPUTS = 8, BLOCK_INPUTS = 1024, FEW_TILES = 12 };
+enum {
+    TILE_ROWS = 3,
+    BLOCK_ROWS = 192,
+    BLOCK_OUTPUTS = 8,
+    BLOCK_INPUTS = 1024,
+    FEW_TILES = 12
+};
 enum { COLUMNS = BLOCK_OUTPUTS / TILE_OUTPUTS };
 enum { WIDE_STRIDE = BLOCK_INPUTS + 16 }; /* rows in different sets of the cache */
 
-struct block { /* dots (rows, outputs) = x (rows, n) · w (outputs, n)ᵀ, some of the inputs */
+struct block { /* dots (rows, outputs) = x (rows, n) · w (outputs, n)ᵀ, some of the inputs
+                */
     const float *x;
     size_t x_stride;
     const float *w;
@@ -27,7 +34,8 @@ struct block { /* dots (rows, outputs) = x (rows, n) · w (outputs, n)ᵀ, some 
     size_t w_stride, n;
     float *dots;
     size_t dots_stride;
-    v16 (*carry)[BLOCK_OUTPUTS]; /* partial sums, unless these inputs are first and last */
+    v16 (
+        *carry)[BLOCK_OUTPUTS]; /* partial sums, unless these inputs are first and last */
     bool first, last;
     struct ahead ahead; /* for tiles that fetch */
 };
@@ -35,44 +43,46 @@ struct block { /* dots (rows, outputs) = x (rows, n) · w (outputs, n)ᵀ, some 
 enum { PLAIN_TILE = 0, FETCH = 1, HALVES = 2 }; /* how a tile gets its weights */
 
 /* One step: 16 inputs. Part by part, to hold few registers. at: the first weight. */
-INLINE void tile_step(v16 (*s)[TILE_OUTPUTS], const struct block *b, const float *x, size_t at,
-                      int rows, int outputs, int mode) {
-    UNROLL for (int p = 0; p < V_PARTS; p++) {
+INLINE void tile_step(v16 (*s)[TILE_OUTPUTS], const struct block *b, const float *x,
+                      size_t at, int rows, int outputs, int mode) {
+    EACH (p, V_PARTS) {
         vreg a[TILE_ROWS];
-        UNROLL for (int i = 0; i < rows; i++)
+        EACH (i, rows)
             a[i] = r_load(x + (size_t)i * b->x_stride + p * V_LANES);
-        UNROLL for (int j = 0; j < outputs; j++) {
+        EACH (j, outputs) {
             size_t from = at + (size_t)j * b->w_stride + (size_t)p * V_LANES;
             vreg c = mode & HALVES ? r_load_half(b->halves + from) : r_load(b->w + from);
             if (rows > 1)
                 c = r_keep(c); /* or each fma would load it again */
-            UNROLL for (int i = 0; i < rows; i++)
+            EACH (i, rows)
                 s[i][j].r[p] = r_fma(a[i], c, s[i][j].r[p]);
         }
     }
 }
 
 /* The end of a row: n < 16 inputs. */
-INLINE void tile_tail(v16 (*s)[TILE_OUTPUTS], const struct block *b, const float *x, size_t at,
-                      size_t n, int rows, int outputs, int mode) {
-    UNROLL for (int j = 0; j < outputs; j++) {
+INLINE void tile_tail(v16 (*s)[TILE_OUTPUTS], const struct block *b, const float *x,
+                      size_t at, size_t n, int rows, int outputs, int mode) {
+    EACH (j, outputs) {
         size_t from = at + (size_t)j * b->w_stride;
         v16 c = mode & HALVES ? v_load_half_part(b->halves + from, n)
                               : v_load_part(b->w + from, n);
-        UNROLL for (int i = 0; i < rows; i++)
+        EACH (i, rows)
             s[i][j] = v_fma(v_load_part(x + (size_t)i * b->x_stride, n), c, s[i][j]);
     }
 }
 
-INLINE void tile(const struct block *b, size_t r, size_t o, int rows, int outputs, int mode) {
+INLINE void tile(const struct block *b, size_t r, size_t o, int rows, int outputs,
+                 int mode) {
     const float *x = b->x + r * b->x_stride;
     size_t at = o * b->w_stride, k = 0;
     struct ahead ahead = b->ahead;
     if (mode & FETCH)
-        ahead.at += (r / TILE_ROWS * COLUMNS + o / TILE_OUTPUTS) * (b->n / 16) * ahead.step;
+        ahead.at +=
+            (r / TILE_ROWS * COLUMNS + o / TILE_OUTPUTS) * (b->n / 16) * ahead.step;
     v16 s[TILE_ROWS][TILE_OUTPUTS];
-    UNROLL for (int i = 0; i < rows; i++)
-        UNROLL for (int j = 0; j < outputs; j++)
+    EACH (i, rows)
+        EACH (j, outputs)
             s[i][j] = b->first ? v_all(0) : b->carry[r + (size_t)i][o + (size_t)j];
     for (; k + 16 <= b->n; k += 16) {
         if (mode & FETCH)
@@ -81,41 +91,41 @@ INLINE void tile(const struct block *b, size_t r, size_t o, int rows, int output
     }
     if (k < b->n)
         tile_tail(s, b, x + k, at + k, b->n - k, rows, outputs, mode);
-    UNROLL for (int i = 0; i < rows; i++) {
+    EACH (i, rows) {
         if (b->last)
             v_fold_many(s[i], outputs, b->dots + (r + (size_t)i) * b->dots_stride + o);
         else
-            UNROLL for (int j = 0; j < outputs; j++)
+            EACH (j, outputs)
                 b->carry[r + (size_t)i][o + (size_t)j] = s[i][j];
     }
 }
 
-/* Eight outputs of all rows, and their share of what comes next. A strip of rows stays in L1
- * while the outputs pass by. */
-#define TILE_BLOCK(name, mode)                                                             \
-    static void name(const struct block *b, size_t rows) {                                 \
-        size_t r = 0;                                                                      \
-        for (; r + 3 <= rows; r += 3)                                                      \
-            for (size_t o = 0; o < BLOCK_OUTPUTS; o += TILE_OUTPUTS)                       \
-                tile(b, r, o, 3, TILE_OUTPUTS, mode);                                      \
-        for (size_t o = 0; r + 2 == rows && o < BLOCK_OUTPUTS; o += TILE_OUTPUTS)          \
-            tile(b, r, o, 2, TILE_OUTPUTS, mode);                                          \
-        for (size_t o = 0; r + 1 == rows && o < BLOCK_OUTPUTS; o += TILE_OUTPUTS)          \
-            tile(b, r, o, 1, TILE_OUTPUTS, mode);                                          \
+/* Eight outputs of all rows, and their share of what comes next. A strip of rows stays in
+ * L1 while the outputs pass by. */
+#define TILE_BLOCK(name, mode)                                                    \
+    static void name(const struct block *b, size_t rows) {                        \
+        size_t r = 0;                                                             \
+        for (; r + 3 <= rows; r += 3)                                             \
+            for (size_t o = 0; o < BLOCK_OUTPUTS; o += TILE_OUTPUTS)              \
+                tile(b, r, o, 3, TILE_OUTPUTS, mode);                             \
+        for (size_t o = 0; r + 2 == rows && o < BLOCK_OUTPUTS; o += TILE_OUTPUTS) \
+            tile(b, r, o, 2, TILE_OUTPUTS, mode);                                 \
+        for (size_t o = 0; r + 1 == rows && o < BLOCK_OUTPUTS; o += TILE_OUTPUTS) \
+            tile(b, r, o, 1, TILE_OUTPUTS, mode);                                 \
     }
 TILE_BLOCK(block_fetch, FETCH)
 TILE_BLOCK(block_halves, FETCH | HALVES)
 
 /* All outputs of a strip of rows. */
-#define TILE_STRIP(name, rows)                                                             \
-    static void name(const struct block *b, size_t r, size_t outputs) {                    \
-        size_t o = 0;                                                                      \
-        for (; o + TILE_OUTPUTS <= outputs; o += TILE_OUTPUTS)                             \
-            tile(b, r, o, rows, TILE_OUTPUTS, PLAIN_TILE);                                 \
-        for (; o + 2 <= outputs; o += 2)                                                   \
-            tile(b, r, o, rows, 2, PLAIN_TILE);                                            \
-        if (o < outputs)                                                                   \
-            tile(b, r, o, rows, 1, PLAIN_TILE);                                            \
+#define TILE_STRIP(name, rows)                                          \
+    static void name(const struct block *b, size_t r, size_t outputs) { \
+        size_t o = 0;                                                   \
+        for (; o + TILE_OUTPUTS <= outputs; o += TILE_OUTPUTS)          \
+            tile(b, r, o, rows, TILE_OUTPUTS, PLAIN_TILE);              \
+        for (; o + 2 <= outputs; o += 2)                                \
+            tile(b, r, o, rows, 2, PLAIN_TILE);                         \
+        if (o < outputs)                                                \
+            tile(b, r, o, rows, 1, PLAIN_TILE);                         \
     }
 TILE_STRIP(strip_1, 1)
 TILE_STRIP(strip_2, 2)
@@ -154,11 +164,13 @@ static void widen(float (*wide)[WIDE_STRIDE], const uint16_t *w, size_t stride,
 }
 
 /* Dot products of up to 8 outputs from o on with rows of x. */
-static void linear_block(const struct linear *l, const float *x, size_t x_stride, size_t rows,
-                         size_t o, size_t outputs, float *dots, struct linear_scratch *s) {
+static void linear_block(const struct linear *l, const float *x, size_t x_stride,
+                         size_t rows, size_t o, size_t outputs, float *dots,
+                         struct linear_scratch *s) {
     const bool half = l->precision == BERT_F16, whole = outputs == BLOCK_OUTPUTS;
     const bool wide = half && (rows > 3 * TILE_ROWS || !whole); /* once for all */
-    const size_t size = half ? sizeof(uint16_t) : sizeof(float), bytes = outputs * l->in * size;
+    const size_t size = half ? sizeof(uint16_t) : sizeof(float),
+                 bytes = outputs * l->in * size;
     const char *w = (const char *)l->weight + o * l->in * size;
     struct block b = {.x_stride = x_stride,
                       .w_stride = wide ? WIDE_STRIDE : l->in,
@@ -166,7 +178,8 @@ static void linear_block(const struct linear *l, const float *x, size_t x_stride
                       .dots_stride = 16,
                       .carry = s->carry};
     const size_t tiles = (rows + TILE_ROWS - 1) / TILE_ROWS * COLUMNS;
-    b.ahead = ahead_begin(w + bytes, bytes, (l->in + 15) / 16 * tiles, tiles <= FEW_TILES);
+    b.ahead =
+        ahead_begin(w + bytes, bytes, (l->in + 15) / 16 * tiles, tiles <= FEW_TILES);
     for (size_t k = 0; k < l->in; k += BLOCK_INPUTS) {
         size_t left = l->in - k;
         b.n = left < BLOCK_INPUTS ? left : BLOCK_INPUTS;
@@ -212,7 +225,8 @@ static void linear_float(const struct linear_job *job, size_t begin, size_t end)
                              &scratch);
             v16 bias = v_load_upto(l->bias + o, n);
             for (size_t r = 0; r < rows; r++)
-                v_finish(job, first + r, o, n, v_add(v_load_upto(scratch.dots[r], n), bias));
+                v_finish(job, first + r, o, n,
+                         v_add(v_load_upto(scratch.dots[r], n), bias));
         }
     }
 }

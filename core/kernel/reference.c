@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * reference.c: the definition of every operation, in plain C, one scalar after the other.
- * Nothing here is fast; everything here is what the other tables must answer, bit by bit. */
+ * Nothing here is fast; everything here is what the other tables must answer, bit by bit.
+ */
 #include "kernel/polynomial.h"
 #include "kernel/tables.h"
 
@@ -114,17 +115,20 @@ void reference_linear_f16(const struct linear_job *job, size_t begin, size_t end
     for (size_t r = 0; r < job->rows; r++)
         for (size_t o = begin; o < end; o++)
             finish(job, r, o,
-                   dot_half(job->x + r * job->x_stride, w + o * l->in, l->in) + l->bias[o]);
+                   dot_half(job->x + r * job->x_stride, w + o * l->in, l->in) +
+                       l->bias[o]);
 }
 
-/* Unsigned arithmetic: a sum that no 32 bits hold wraps, as it does in the other tables. */
+/* Unsigned arithmetic: a sum that no 32 bits hold wraps, as it does in the other tables.
+ */
 void reference_linear_int8(const struct linear_job *job, size_t begin, size_t end) {
     const struct linear *l = job->linear;
     size_t groups = (l->in + 3) / 4;
     for (size_t r = 0; r < job->rows; r++) {
         const uint8_t *x = job->q.data + r * job->q.stride;
         for (size_t o = begin; o < end; o++) {
-            const int8_t *w = (const int8_t *)l->weight + o / 16 * groups * 64 + o % 16 * 4;
+            const int8_t *w =
+                (const int8_t *)l->weight + o / 16 * groups * 64 + o % 16 * 4;
             uint32_t sum = -(uint32_t)job->q.zero[r] * (uint32_t)l->sum[o];
             for (size_t k = 0; k < l->in; k++)
                 sum += (uint32_t)(x[k] * w[k / 4 * 64 + k % 4]);
@@ -147,8 +151,8 @@ static void range_add(struct range *range, float value) {
     range->finite = range->finite && isfinite(value);
 }
 
-/* Writes scale and zero of row r and returns what values are multiplied by: 0 where the row
- * is not finite, so that its data are zeros under a scale of NaN. */
+/* Writes scale and zero of row r and returns what values are multiplied by: 0 where the
+ * row is not finite, so that its data are zeros under a scale of NaN. */
 static float quantize_scale(const struct quantized *q, size_t r, struct range range) {
     float scale = (range.high - range.low) / 255;
     if (!range.finite || !isfinite(scale)) {
@@ -200,7 +204,8 @@ static struct moments moments_of(const float *x, size_t n, float epsilon) {
 }
 
 /* The normalised value as it is quantised. */
-static float scaled(const struct norm_job *job, struct moments m, const float *x, size_t j) {
+static float scaled(const struct norm_job *job, struct moments m, const float *x,
+                    size_t j) {
     float n = (x[j] - m.mean) * m.inverse;
     return job->norm->quant ? n * job->norm->quant[j] : n;
 }
@@ -227,7 +232,8 @@ void reference_layer_norm(const struct norm_job *job, size_t begin, size_t end) 
             continue;
         float *y = job->y + r * job->y_stride;
         for (size_t j = 0; j < job->width; j++)
-            y[j] = fmaf((x[j] - m.mean) * m.inverse, job->norm->gamma[j], job->norm->beta[j]);
+            y[j] = fmaf((x[j] - m.mean) * m.inverse, job->norm->gamma[j],
+                        job->norm->beta[j]);
     }
 }
 
@@ -235,15 +241,17 @@ void reference_layer_norm(const struct norm_job *job, size_t begin, size_t end) 
 
 static float table_value(const struct table *table, size_t row, size_t j) {
     size_t i = row * table->width + j;
-    return table->precision == BERT_F16 ? half_to_float(((const uint16_t *)table->data)[i])
-                                        : ((const float *)table->data)[i];
+    return table->precision == BERT_F16
+               ? half_to_float(((const uint16_t *)table->data)[i])
+               : ((const float *)table->data)[i];
 }
 
 void reference_embed(const struct embed_job *job, size_t begin, size_t end) {
     for (size_t r = begin; r < end; r++)
         for (size_t j = 0; j < job->word->width; j++)
             job->y[r * job->y_stride + j] =
-                (table_value(job->word, (size_t)job->ids[r], j) + table_value(job->type, 0, j)) +
+                (table_value(job->word, (size_t)job->ids[r], j) +
+                 table_value(job->type, 0, j)) +
                 table_value(job->position, job->positions[r], j);
 }
 

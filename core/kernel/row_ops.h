@@ -27,7 +27,8 @@ INLINE void range_add(struct range *range, v16 x) {
 }
 
 /* As in reference.c: writes scale and zero; 0 for a row that is not finite. */
-static float quantize_scale(const struct quantized *q, size_t r, const struct range *range) {
+static float quantize_scale(const struct quantized *q, size_t r,
+                            const struct range *range) {
     float low = -v_greatest(v_sub(v_all(0), range->low)), high = v_greatest(range->high);
     float scale = (high - low) / 255;
     if (isnan(v_fold(range->check)) || !isfinite(scale)) {
@@ -44,7 +45,8 @@ static float quantize_scale(const struct quantized *q, size_t r, const struct ra
 }
 
 /* The columns after the width are zeros, all of them where the row is not finite. */
-static void quantize_end(const struct quantized *q, size_t r, size_t width, float inverse) {
+static void quantize_end(const struct quantized *q, size_t r, size_t width,
+                         float inverse) {
     size_t from = inverse == 0 ? 0 : width;
     memset(q->data + r * q->stride + from, 0, q->stride - from);
 }
@@ -119,7 +121,8 @@ static void norm_quantize(const struct norm_job *job, size_t r, const float *x,
     }
     float inverse = quantize_scale(&job->q, r, &range);
     for (j = 0; j < job->width; j += 16)
-        v_store_bytes(data + j, v_mul(scaled(job, m, x, j), v_all(inverse)), job->q.zero[r]);
+        v_store_bytes(data + j, v_mul(scaled(job, m, x, j), v_all(inverse)),
+                      job->q.zero[r]);
     quantize_end(&job->q, r, job->width, inverse);
 }
 

@@ -29,9 +29,11 @@ static bool has_avx512vnni(const struct cpu_features *cpu) {
 static bool has_amx(const struct cpu_features *cpu) {
     return has_avx512vnni(cpu) && cpu->amx_int8;
 }
-#define X86(name) {#name, &kernel_##name, has_##name}
+#define X86(name) \
+    { #name, &kernel_##name, has_##name }
 #else
-#define X86(name) {#name, NULL, NULL}
+#define X86(name) \
+    { #name, NULL, NULL }
 #endif
 
 #if defined(__aarch64__)
@@ -41,9 +43,11 @@ static bool has_neon(const struct cpu_features *cpu) {
 static bool has_neondot(const struct cpu_features *cpu) {
     return cpu->neon && cpu->neon_dot;
 }
-#define ARM(name) {#name, &kernel_##name, has_##name}
+#define ARM(name) \
+    { #name, &kernel_##name, has_##name }
 #else
-#define ARM(name) {#name, NULL, NULL}
+#define ARM(name) \
+    { #name, NULL, NULL }
 #endif
 
 static const struct choice {
@@ -52,8 +56,13 @@ static const struct choice {
     bool (*runs)(const struct cpu_features *cpu);
 } choices[] = {
     /* the best first */
-    X86(amx), X86(avx512vnni), X86(avxvnni), X86(avx512), X86(avx2),
-    ARM(neondot), ARM(neon),
+    X86(amx),
+    X86(avx512vnni),
+    X86(avxvnni),
+    X86(avx512),
+    X86(avx2),
+    ARM(neondot),
+    ARM(neon),
     {"blis", &kernel_blis, has_blis},
     {"reference", &kernel_reference, always},
 };

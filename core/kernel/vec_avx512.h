@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * vec_avx512.h: sixteen lanes as one register of AVX-512 (lanes.h says what each must do). */
+ * vec_avx512.h: sixteen lanes as one register of AVX-512 (lanes.h says what each must
+ * do). */
 #ifndef KERNEL_VEC_AVX512_H
 #define KERNEL_VEC_AVX512_H
 
@@ -88,8 +89,8 @@ INLINE void v_store_bytes(uint8_t *p, v16 x, int32_t zero) {
 /* ---- Folds ----------------------------------------------------------------------- */
 
 INLINE float v_fold(v16 x) {
-    __m256 a = _mm256_add_ps(_mm512_castps512_ps256(x.r[0]),
-                             _mm512_extractf32x8_ps(x.r[0], 1));
+    __m256 a =
+        _mm256_add_ps(_mm512_castps512_ps256(x.r[0]), _mm512_extractf32x8_ps(x.r[0], 1));
     __m128 b = _mm_add_ps(_mm256_castps256_ps128(a), _mm256_extractf128_ps(a, 1));
     b = _mm_add_ps(b, _mm_movehl_ps(b, b));
     return _mm_cvtss_f32(_mm_add_ss(b, _mm_movehdup_ps(b)));
@@ -119,7 +120,8 @@ INLINE __m256 fold_eight(const v16 *s) {
     vreg high = fold_4(fold_8(s[1].r[0], s[5].r[0]), fold_8(s[3].r[0], s[7].r[0]));
     vreg x = fold_2(low, high);
     x = r_add(x, _mm512_permute_ps(x, 0xb1));
-    const __m512i even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 0, 0, 0, 0, 0, 0, 0, 0);
+    const __m512i even =
+        _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 0, 0, 0, 0, 0, 0, 0, 0);
     return _mm512_castps512_ps256(_mm512_permutexvar_ps(even, x));
 }
 

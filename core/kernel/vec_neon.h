@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * vec_neon.h: sixteen lanes as four registers of NEON (lanes.h says what each must do). The
- * bytes of x go in as x - 128, since the products are of signed bytes. */
+ * vec_neon.h: sixteen lanes as four registers of NEON (lanes.h says what each must do).
+ * The bytes of x go in as x - 128, since the products are of signed bytes. */
 #ifndef KERNEL_VEC_NEON_H
 #define KERNEL_VEC_NEON_H
 

@@ -90,9 +90,9 @@ static double run(const struct kernel_table *table, struct work *w, enum bert_pr
     return bench_seconds() - start;
 }
 
-/* A pass over all weights at the rate of the part that was read fastest: a whole pass without
- * an interruption hardly happens on a busy machine. One word of each line, in four streams:
- * faster than any one stream. */
+/* A pass over all weights at the rate of the part that was read fastest: a whole pass
+ * without an interruption hardly happens on a busy machine. One word of each line, in
+ * four streams: faster than any one stream. */
 static double read_seconds(const struct work *w) {
     const size_t size = w->layer_bytes * LAYERS, part = (size_t)2 << 20;
     double best = 1e9;
@@ -102,7 +102,8 @@ static double read_seconds(const struct work *w) {
         uint64_t s[4] = {0};
         double start = bench_seconds();
         for (size_t i = 0; i < quarter; i += 8)
-            _Pragma("GCC unroll 4") for (size_t j = 0; j < 4; j++) s[j] ^= p[j * quarter + i];
+            _Pragma("GCC unroll 4") for (size_t j = 0; j < 4; j++) s[j] ^=
+                p[j * quarter + i];
         __asm__ volatile("" : : "r"(s[0] ^ s[1] ^ s[2] ^ s[3]));
         best = fmin(best, bench_seconds() - start);
     }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * kernel_cases.h: every operation of a kernel table on inputs that hurt (odd sizes, starts
- * off any boundary, one row, extreme values, NaN and infinity), its answers recorded one
- * after the other. Two tables that give the same bits leave the same record, on whatever
- * machines they ran. Plain C without a framework, so that it also runs where Check is not. */
+ * kernel_cases.h: every operation of a kernel table on inputs that hurt (odd sizes,
+ * starts off any boundary, one row, extreme values, NaN and infinity), its answers
+ * recorded one after the other. Two tables that give the same bits leave the same record,
+ * on whatever machines they ran. Plain C without a framework, so that it also runs where
+ * Check is not. */
 #ifndef UNIT_KERNEL_CASES_H
 #define UNIT_KERNEL_CASES_H
 
@@ -56,7 +57,8 @@ static void record_release(struct record *record) {
 }
 
 /* Where b first differs from a, in words; NULL when nowhere. */
-static inline const char *record_difference(const struct record *a, const struct record *b) {
+static inline const char *record_difference(const struct record *a,
+                                            const struct record *b) {
     static char text[160];
     const struct label *label = (const void *)a->labels.data;
     size_t labels = a->labels.size / sizeof *label, at = 0, i = 0;
@@ -107,8 +109,8 @@ static float case_value(enum kind kind) {
     return ldexpf(case_float(1), exponent);
 }
 
-/* n floats that start 4 bytes after a boundary of 64 and end where the memory ends, so that
- * the sanitizer sees a read past them. free(base). */
+/* n floats that start 4 bytes after a boundary of 64 and end where the memory ends, so
+ * that the sanitizer sees a read past them. free(base). */
 struct floats {
     void *base;
     float *x;
@@ -134,8 +136,8 @@ static void *case_halves(size_t n, enum kind kind, uint16_t **halves) {
 
 /* ---- Linear layers --------------------------------------------------------------- */
 
-static void case_run_linear(const struct kernel_table *table, const struct linear_job *job,
-                            size_t begin, size_t end) {
+static void case_run_linear(const struct kernel_table *table,
+                            const struct linear_job *job, size_t begin, size_t end) {
     (job->linear->precision == BERT_INT8  ? table->linear_int8
      : job->linear->precision == BERT_F16 ? table->linear_f16
                                           : table->linear_f32)(job, begin, end);
@@ -193,12 +195,14 @@ struct linear_case {
 };
 
 static void case_linear_float(struct record *record, const struct kernel_table *table,
-                              const struct linear_case *c, enum bert_precision precision) {
+                              const struct linear_case *c,
+                              enum bert_precision precision) {
     uint16_t *halves = NULL;
     size_t x_stride = c->in + 3, y_stride = c->out + 5;
     struct floats x = case_floats(c->rows * x_stride, c->kind);
     struct floats w = case_floats(precision == BERT_F16 ? 1 : c->in * c->out, c->kind);
-    void *h = precision == BERT_F16 ? case_halves(c->in * c->out, c->kind, &halves) : NULL;
+    void *h =
+        precision == BERT_F16 ? case_halves(c->in * c->out, c->kind, &halves) : NULL;
     struct floats bias = case_floats(c->out, c->kind == POISON ? WILD : c->kind);
     size_t count = (c->rows - 1) * y_stride + c->out;
     struct floats y = case_floats(count, PLAIN), residual = case_floats(count, c->kind);
@@ -230,12 +234,15 @@ static void case_linear_float(struct record *record, const struct kernel_table *
 /* extreme: all bytes at their limits, so that a sum that saturates shows. */
 static void case_linear_int8(struct record *record, const struct kernel_table *table,
                              const struct linear_case *c, bool extreme) {
-    size_t groups = (c->in + 3) / 4, panels = (c->out + 15) / 16, size = panels * groups * 64;
+    size_t groups = (c->in + 3) / 4, panels = (c->out + 15) / 16,
+           size = panels * groups * 64;
     size_t stride = (c->in + 63) / 64 * 64, y_stride = c->out + 1;
     int8_t *w = aligned_alloc(64, size);
     uint8_t *data = aligned_alloc(64, c->rows * stride);
-    int32_t *sum = calloc(panels * 16, sizeof *sum), *zero = calloc(c->rows, sizeof *zero);
-    struct floats scale = case_floats(panels * 16, PLAIN), bias = case_floats(panels * 16, PLAIN);
+    int32_t *sum = calloc(panels * 16, sizeof *sum),
+            *zero = calloc(c->rows, sizeof *zero);
+    struct floats scale = case_floats(panels * 16, PLAIN),
+                  bias = case_floats(panels * 16, PLAIN);
     struct floats x_scale = case_floats(c->rows, c->kind == POISON ? POISON : PLAIN);
     memset(w, 0, size);
     memset(data, 0, c->rows * stride);
@@ -355,10 +362,11 @@ static void case_odd_rows(float *x, size_t rows, size_t stride, size_t width) {
         }
 }
 
-static void case_rows(struct record *record, const struct kernel_table *table, size_t width,
-                      bool quant, bool in_place) {
+static void case_rows(struct record *record, const struct kernel_table *table,
+                      size_t width, bool quant, bool in_place) {
     const size_t rows = 12, stride = width + 1;
-    struct floats x = case_floats(rows * stride, PLAIN), y = case_floats(rows * stride, PLAIN);
+    struct floats x = case_floats(rows * stride, PLAIN),
+                  y = case_floats(rows * stride, PLAIN);
     struct floats gamma = case_floats(width, PLAIN), beta = case_floats(width, PLAIN);
     struct floats factor = case_floats(width, PLAIN);
     struct quantized q = case_quantized(rows, width);
@@ -391,14 +399,17 @@ static void case_rows(struct record *record, const struct kernel_table *table, s
     free(factor.base);
 }
 
-static void case_embed(struct record *record, const struct kernel_table *table, size_t width) {
+static void case_embed(struct record *record, const struct kernel_table *table,
+                       size_t width) {
     const int32_t ids[5] = {3, 0, 6, 6, 1};
     const uint32_t positions[5] = {0, 1, 2, 0, 1};
     uint16_t *halves;
-    struct floats word = case_floats(7 * width, WILD), type = case_floats(2 * width, WILD);
+    struct floats word = case_floats(7 * width, WILD),
+                  type = case_floats(2 * width, WILD);
     struct floats y = case_floats(5 * (width + 2), PLAIN);
     void *base = case_halves(3 * width, PLAIN, &halves);
-    struct table words = {BERT_F32, 7, width, word.x}, types = {BERT_F32, 2, width, type.x};
+    struct table words = {BERT_F32, 7, width, word.x},
+                 types = {BERT_F32, 2, width, type.x};
     struct table places = {BERT_F16, 3, width, halves};
     struct embed_job job = {5, &words, &places, &types, ids, positions, y.x, width + 2};
     table->embed(&job, 0, 2);
@@ -433,11 +444,13 @@ static void case_attention(struct record *record, const struct kernel_table *tab
     }
     size_t rows = row_start[sequences], asked = query_start[sequences];
     size_t stride = heads * width + 3, units = sequences * heads;
-    struct floats q = case_floats(asked * stride, kind), k = case_floats(rows * stride, kind);
+    struct floats q = case_floats(asked * stride, kind),
+                  k = case_floats(rows * stride, kind);
     struct floats v = case_floats(rows * stride, kind);
     struct floats c = case_floats(asked * stride, PLAIN);
-    struct attention_job job = {sequences, heads,  width,  row_start, query_start, q.x, k.x,
-                                v.x,       stride, stride, stride,    c.x,         stride};
+    struct attention_job job = {sequences, heads, width, row_start, query_start,
+                                q.x,       k.x,   v.x,   stride,    stride,
+                                stride,    c.x,   stride};
     table->attention(&job, units / 2, units);
     table->attention(&job, 0, units / 2);
     record_floats(record, c.x, asked * stride);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * kernel_hash.c: prints a line for each table without third-party parts that this machine
- * runs, its name and a hash of everything that it answers to kernel_cases.h. The same hash
- * on two architectures means the same bits. */
+ * runs, its name and a hash of everything that it answers to kernel_cases.h. The same
+ * hash on two architectures means the same bits. */
 #include "base/cpu.h"
 #include "kernel_cases.h"
 

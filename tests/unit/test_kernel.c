@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_kernel.c: every table that this machine runs leaves the record of the reference bit
- * by bit, whatever the split and whatever the neighbours of a row; the reference itself is
- * held to formulas in double precision, exp and GELU to the errors that polynomial.h
- * states. */
+ * test_kernel.c: every table that this machine runs leaves the record of the reference
+ * bit by bit, whatever the split and whatever the neighbours of a row; the reference
+ * itself is held to formulas in double precision, exp and GELU to the errors that
+ * polynomial.h states. */
 #include "kernel_cases.h"
 
 #include <check.h>
@@ -29,7 +29,8 @@ START_TEST(test_equal_bits) {
         cases_record(&record, table);
         const char *difference = record_difference(&reference, &record);
         ck_assert_msg(!difference, "%s: %s", table->name, difference ? difference : "");
-        ck_assert_msg(record.alone == 0, "%s: a part or a row alone differs", table->name);
+        ck_assert_msg(record.alone == 0, "%s: a part or a row alone differs",
+                      table->name);
         record_release(&record);
         compared++;
     }
@@ -81,7 +82,8 @@ static void near_blis(enum bert_precision precision, size_t in, size_t out, size
     struct linear linear = {.precision = precision,
                             .in = in,
                             .out = out,
-                            .weight = precision == BERT_F16 ? (void *)halves : (void *)w.x,
+                            .weight =
+                                precision == BERT_F16 ? (void *)halves : (void *)w.x,
                             .bias = bias.x};
     struct linear_job job = {.linear = &linear,
                              .rows = rows,
@@ -216,8 +218,8 @@ START_TEST(test_attention_formula) {
     struct floats v = case_floats(KEYS * WIDTH, PLAIN);
     size_t rows[2] = {0, KEYS}, queries[2] = {0, 1};
     float context[WIDTH];
-    struct attention_job job = {1,     1,     WIDTH, rows,    queries, q.x, k.x, v.x,
-                                WIDTH, WIDTH, WIDTH, context, WIDTH};
+    struct attention_job job = {1,   1,     WIDTH, rows,  queries, q.x,  k.x,
+                                v.x, WIDTH, WIDTH, WIDTH, context, WIDTH};
     kernel_reference.attention(&job, 0, 1);
     double sum = 0, exact[WIDTH] = {0};
     for (int j = 0; j < KEYS; j++) {
@@ -297,8 +299,8 @@ START_TEST(test_gelu_error) {
     ck_assert_double_le(worst_tanh, 2e-6);
     const float special[] = {NAN, INFINITY, -INFINITY, 1e30f, -1e30f, 0};
     activations(special, y, 6, ACTIVATION_GELU);
-    ck_assert(isnan(y[0]) && y[1] == INFINITY && y[2] == 0 && y[3] == 1e30f && y[4] == 0 &&
-              y[5] == 0);
+    ck_assert(isnan(y[0]) && y[1] == INFINITY && y[2] == 0 && y[3] == 1e30f &&
+              y[4] == 0 && y[5] == 0);
     activations(special, y, 6, ACTIVATION_GELU_TANH);
     ck_assert(isnan(y[0]) && y[1] == INFINITY && y[3] == 1e30f && y[4] > -1e-5f);
     free(x);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_kernel_amx.c: the AMX table's own code on tiles emulated in C, so that its arithmetic,
- * its shapes and its bounds are tested where no processor has tiles. It needs AVX-512 for
- * the rest of the table and is compiled for it; without it there is nothing to run. */
+ * test_kernel_amx.c: the AMX table's own code on tiles emulated in C, so that its
+ * arithmetic, its shapes and its bounds are tested where no processor has tiles. It needs
+ * AVX-512 for the rest of the table and is compiled for it; without it there is nothing
+ * to run. */
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif
