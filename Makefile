@@ -188,25 +188,22 @@ unit: $(unit_tests)
 cli: $(programs)
 	@tests/run tests/cli/run
 
-unit-and-cli: $(programs) $(unit_tests)
-	@tests/run $(unit_tests) tests/cli/run
+# What another compiler and the sanitizers repeat.
+again: $(programs) $(unit_tests) $(fuzzers:%=$(B)/replay/%)
+	@tests/run $(unit_tests) $(replays) tests/cli/run
 
 lint:
 	@tests/run tests/lint/run
 
 memcheck := valgrind -q --leak-check=full --error-exitcode=99
+remake := $(MAKE) -j$(shell getconf _NPROCESSORS_ONLN) DEVELOPER=1
 check-full: $(built_tests) $(benches)
 	@tests/run $(suites) \
-	    "$(MAKE) SANITIZE=address,undefined DEVELOPER=1 B=build-asan unit-and-cli" \
-	    "$(MAKE) SANITIZE=thread DEVELOPER=1 B=build-tsan unit" \
-	    "$(MAKE) CC=clang DEVELOPER=1 B=build-clang unit" \
+	    "$(remake) SANITIZE=address,undefined B=build-asan again" \
+	    "$(remake) SANITIZE=thread B=build-tsan unit" \
+	    "$(remake) CC=clang B=build-clang again" \
 	    "tests/cli/run -w '$(memcheck)'" \
 	    $(wildcard tests/*/run-full) tests/packaging.sh tests/clean-room.sh
-
-# Lines of core/ that the tests run, at least 90 %.
-coverage:
-	$(MAKE) B=build-coverage CFLAGS='-O1 -g --coverage' LDFLAGS=--coverage unit-and-cli
-	@tests/coverage.sh build-coverage
 
 fuzz_seconds ?= 60
 fuzz:
