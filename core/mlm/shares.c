@@ -7,8 +7,8 @@
 
 static int compare_shares(const void *left, const void *right) {
     const struct share *a = left, *b = right;
-    if (a->log_share != b->log_share)
-        return a->log_share > b->log_share ? -1 : 1;
+    if (a->log != b->log)
+        return a->log > b->log ? -1 : 1;
     return (a->word > b->word) - (a->word < b->word);
 }
 
@@ -17,16 +17,22 @@ static int compare_labels(const void *left, const void *right) {
     return (a->share < b->share) - (a->share > b->share);
 }
 
-bool shares_labels(struct arena *arena, const struct bert_words *words,
-                   const struct share *list, size_t count, struct bert_mask *mask) {
+double shares_value(const struct shares *shares, size_t index) {
+    return exp(shares->list[index].log - shares->log_sum);
+}
+
+bool shares_labels(const struct shares *shares, struct arena *arena,
+                   const struct bert_words *words, struct bert_mask *mask) {
     struct bert_label *labels = arena_array(arena, words->label_count, sizeof *labels);
     if (!labels)
         return false;
     for (size_t i = 0; i < words->label_count; i++)
         labels[i].label = words->labels[i];
-    for (size_t i = 0; i < count; i++)
-        if (words->words[list[i].word].label >= 0)
-            labels[words->words[list[i].word].label].share += exp(list[i].log_share);
+    for (size_t i = 0; i < shares->count; i++) {
+        int label = words->words[shares->list[i].word].label;
+        if (label >= 0)
+            labels[label].share += shares_value(shares, i);
+    }
     /* Few labels; insertion keeps equal ones in the order of the list. */
     for (size_t i = 1; i < words->label_count; i++)
         for (size_t j = i; j > 0 && compare_labels(&labels[j - 1], &labels[j]) > 0; j--) {
@@ -39,34 +45,36 @@ bool shares_labels(struct arena *arena, const struct bert_words *words,
     return true;
 }
 
-struct share *shares_of(struct arena *arena, const struct bert_words *words,
-                        const double *scores, size_t *count) {
-    struct share *list = arena_alloc(arena, words->count * sizeof *list);
+/* The sum takes float exponentials, whose error of 1e-7 is below that of the scores: a
+ * list of thousands must not cost more than the model's own soft-max. */
+bool shares_of(struct shares *shares, struct arena *arena, const struct bert_words *words,
+               const double *scores) {
     double greatest = -INFINITY, sum = 0;
-    *count = 0;
-    for (uint32_t i = 0; list && i < words->count; i++)
+    *shares = (struct shares){arena_alloc(arena, words->count * sizeof(struct share)), 0};
+    if (!shares->list)
+        return false;
+    for (uint32_t i = 0; i < words->count; i++)
         if (!isnan(scores[i])) {
-            double log_share = scores[i] - words->words[i].baseline;
-            list[(*count)++] = (struct share){log_share, i};
-            greatest = log_share > greatest ? log_share : greatest;
+            double log = scores[i] - (words->divided ? words->words[i].baseline : 0);
+            shares->list[shares->count++] = (struct share){log, i};
+            greatest = log > greatest ? log : greatest;
         }
-    for (size_t i = 0; i < *count; i++)
-        sum += exp(list[i].log_share - greatest);
-    double log_sum = greatest + log(sum);
-    for (size_t i = 0; i < *count; i++)
-        list[i].log_share -= log_sum;
-    return list;
+    for (size_t i = 0; i < shares->count; i++)
+        sum += (double)expf((float)(shares->list[i].log - greatest));
+    shares->log_sum = greatest + log(sum);
+    return true;
 }
 
 /* A short list out of a long one is picked by insertion, which costs little more than
  * looking at each word. */
-void shares_sort(struct share *list, size_t count, size_t wanted) {
+void shares_sort(struct shares *shares, size_t wanted) {
     enum { PICKED = 64 };
-    if (wanted > PICKED || wanted >= count) {
-        qsort(list, count, sizeof *list, compare_shares);
+    struct share *list = shares->list;
+    if (wanted > PICKED || wanted >= shares->count) {
+        qsort(list, shares->count, sizeof *list, compare_shares);
         return;
     }
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < shares->count; i++) {
         struct share one = list[i];
         size_t at = i < wanted ? i : wanted;
         if (at == wanted && compare_shares(&list[wanted - 1], &one) < 0)

@@ -38,9 +38,10 @@ struct count { /* what all tallies share */
 
 /* ---- Setting up ------------------------------------------------------------------ */
 
-static double *unknown_scores(struct arena *arena, size_t count) {
-    double *scores = arena_alloc(arena, count * sizeof *scores);
-    for (size_t i = 0; scores && i < count; i++)
+/* Without pruning the first round sets them all. */
+static double *unknown_scores(const struct count *count, size_t cells) {
+    double *scores = arena_alloc(&count->mlm->scratch, cells * sizeof *scores);
+    for (size_t i = 0; scores && count->prune && i < cells; i++)
         scores[i] = NAN;
     return scores;
 }
@@ -52,8 +53,8 @@ static bool tally_new(struct count *count, struct tally *tally, struct passage *
     *tally = (struct tally){
         .passage = passage,
         .mask = mask,
-        .node = unknown_scores(arena, words->node_count),
-        .word = unknown_scores(arena, words->count),
+        .node = unknown_scores(count, words->node_count),
+        .word = unknown_scores(count, words->count),
         .asked = arena_array(arena, words->node_count, sizeof *tally->asked),
         .replies = arena_array(arena, words->node_count, sizeof *tally->replies),
         .round = arena_array(arena, words->node_count, sizeof *tally->round)};
@@ -248,16 +249,17 @@ static enum bert_status run(struct count *count, struct bert_error *error) {
 /* ---- Results --------------------------------------------------------------------- */
 
 static bool write_candidate(struct count *count, const struct tally *tally,
-                            const struct share *share, struct bert_candidate *candidate) {
-    const struct word *word = &count->words->words[share->word];
+                            const struct shares *shares, size_t index,
+                            struct bert_candidate *candidate) {
+    uint32_t at = shares->list[index].word;
+    const struct word *word = &count->words->words[at];
     const struct mask_list *masks = &tally->passage->masks;
     candidate->ids = word->ids;
     candidate->id_count = word->count;
-    candidate->share = exp(share->log_share);
+    candidate->share = shares_value(shares, index);
     candidate->label = word->label < 0 ? NULL : count->words->labels[word->label];
     return answer_candidate(candidate, count->mlm, tally->passage,
-                            &masks->places[tally->mask], word->text,
-                            tally->word[share->word]);
+                            &masks->places[tally->mask], word->text, tally->word[at]);
 }
 
 static bool write_mask(struct count *count, const struct tally *tally,
@@ -265,20 +267,23 @@ static bool write_mask(struct count *count, const struct tally *tally,
                        size_t *unscored) {
     struct mlm *mlm = count->mlm;
     const struct bert_words *words = count->words;
-    size_t scored, wanted = options->k ? (size_t)options->k : words->count;
-    struct share *list = shares_of(&mlm->step, words, tally->word, &scored);
-    struct bert_candidate *candidates =
-        arena_array(&mlm->results, wanted < scored ? wanted : scored, sizeof *candidates);
-    if (!list || !candidates ||
-        (words->label_count && !shares_labels(&mlm->results, words, list, scored, mask)))
+    size_t wanted = options->k ? (size_t)options->k : words->count;
+    struct shares shares;
+    if (!shares_of(&shares, &mlm->step, words, tally->word))
         return false;
-    *unscored += words->count - scored;
+    size_t room = wanted < shares.count ? wanted : shares.count;
+    struct bert_candidate *candidates =
+        arena_array(&mlm->results, room, sizeof *candidates);
+    if (!candidates ||
+        (words->label_count && !shares_labels(&shares, &mlm->results, words, mask)))
+        return false;
+    *unscored += words->count - shares.count;
     /* With a threshold those that count may stand further down. */
-    shares_sort(list, scored, options->threshold > 0 ? scored : wanted);
+    shares_sort(&shares, options->threshold > 0 ? shares.count : wanted);
     mask->candidates = candidates;
-    for (size_t i = 0; i < scored && mask->candidate_count < wanted; i++)
-        if (exp(tally->word[list[i].word]) >= options->threshold &&
-            !write_candidate(count, tally, &list[i],
+    for (size_t i = 0; i < shares.count && mask->candidate_count < wanted; i++)
+        if (exp(tally->word[shares.list[i].word]) >= options->threshold &&
+            !write_candidate(count, tally, &shares, i,
                              &candidates[mask->candidate_count++]))
             return false;
     return true;
