@@ -57,7 +57,8 @@ struct bert_mask *answer_masks(struct mlm *mlm, const struct passage *passage) {
 bool answer_candidate(struct bert_candidate *candidate, struct mlm *mlm,
                       const struct passage *passage, const struct mask_place *mask,
                       const char *name, double log_probability) {
-    struct patch patch = {mask->start, mask->end, splice_word(name)};
+    struct span word = candidate->id_count == 1 ? splice_word(name) : span_of(name);
+    struct patch patch = {mask->start, mask->end, word};
     candidate->word = name;
     candidate->probability = exp(log_probability);
     candidate->text =

@@ -18,8 +18,8 @@ void answer_note_cut(struct passage *passage, struct mlm *mlm, const struct fram
 /* The result's masks with offsets, candidates unset; NULL without memory. */
 struct bert_mask *answer_masks(struct mlm *mlm, const struct passage *passage);
 
-/* Sets word, probability and text; false without memory. name is the vocabulary entry or
- * the listed word. */
+/* Sets word, probability and text; the ids are set. name is the vocabulary entry, whose
+ * ## does not go into the text, or the listed word. False without memory. */
 bool answer_candidate(struct bert_candidate *candidate, struct mlm *mlm,
                       const struct passage *passage, const struct mask_place *mask,
                       const char *name, double log_probability);

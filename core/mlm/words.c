@@ -32,6 +32,7 @@ struct count { /* what all tallies share */
     const struct bert_words *words;
     bool prune;
     struct frame frame;
+    size_t first; /* slot of the frame that is the first of the asked mask */
     struct tally *tallies;
     size_t tally_count;
 };
@@ -160,41 +161,61 @@ static enum bert_status ask_node(struct count *count, struct tally *tally, uint3
                                  struct bert_error *error) {
     const struct word_node *node = &count->words->nodes[index];
     struct frame *frame = &count->frame;
-    const int32_t *prefix = count->words->words[node->low].ids;
+    const size_t *slots = frame->slots + count->first;
+    const struct word *word = &count->words->words[node->low];
     int32_t mask = tokenizer_special(count->mlm->tokenizer)->mask;
     if (!reply_room(count, tally, index))
         return error_memory(error);
-    for (size_t s = 0; s < frame->slot_count; s++)
-        frame->ids[frame->slots[s]] = s < (size_t)node->depth ? prefix[s] : mask;
-    struct ask ask = {.row = frame->slots[node->depth],
+    for (int s = 0; s < word->count; s++)
+        frame->ids[slots[s]] = s < node->depth ? word->ids[s] : mask;
+    struct ask ask = {.row = slots[node->depth],
                       .listed = node->listed,
                       .listed_count = node->count,
                       .reply = &tally->replies[index]};
     return packer_add(&count->mlm->packer, frame->ids, frame->count, &ask, 1, error);
 }
 
+/* The frame in which the tally's mask stands for a word of that length: one window for
+ * all masks where they fit it, as for words of one token. */
+static enum bert_status frame_word(struct count *count, const struct tally *tally,
+                                   int length, struct bert_error *error) {
+    struct mlm *mlm = count->mlm;
+    struct passage *passage = tally->passage;
+    const struct mask_list *masks = &passage->masks;
+    int *widths = arena_alloc(&mlm->step, masks->count * sizeof *widths);
+    if (!widths)
+        return error_memory(error);
+    for (size_t i = 0; i < masks->count; i++)
+        widths[i] = i == tally->mask ? length : 1;
+    count->first = tally->mask;
+    if (!frame_around(&count->frame, mlm, passage, masks->places, masks->count, widths)) {
+        count->first = 0;
+        if (!frame_around(&count->frame, mlm, passage, &masks->places[tally->mask], 1,
+                          &length))
+            return error_set(error, BERT_MODEL, "the model has no room for a word");
+    }
+    answer_note_cut(passage, mlm, &count->frame);
+    return BERT_OK;
+}
+
 static enum bert_status ask_longer(struct count *count, struct tally *tally,
                                    struct bert_error *error) {
     const struct bert_words *words = count->words;
-    struct passage *passage = tally->passage;
     enum bert_status status = BERT_OK;
     size_t next = 0;
     for (size_t g = 0; g < words->group_count && status == BERT_OK; g++) {
         const struct word_group *group = &words->groups[g];
-        bool framed = group->length == 1; /* asked already */
+        bool framed = false;
         while (next < tally->round_count && tally->round[next] < group->end &&
                status == BERT_OK) {
             uint32_t node = tally->round[next++];
-            if (group->length == 1)
+            if (group->length == 1) /* asked already */
                 continue;
-            if (!framed &&
-                !frame_around(&count->frame, count->mlm, passage,
-                              &passage->masks.places[tally->mask], 1, &group->length))
-                return error_set(error, BERT_MODEL, "the model has no room for a word");
             if (!framed)
-                answer_note_cut(passage, count->mlm, &count->frame);
+                status = frame_word(count, tally, group->length, error);
             framed = true;
-            status = ask_node(count, tally, node, error);
+            if (status == BERT_OK)
+                status = ask_node(count, tally, node, error);
         }
     }
     return status;

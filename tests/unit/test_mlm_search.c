@@ -259,6 +259,14 @@ START_TEST(test_splice) {
                           strlen(cases[i].filled));
     }
     wordlist_free(words);
+    ck_assert_int_eq(/* no piece, but a word of four tokens */
+                     wordlist_new(&words, tokenizer, ROOM, span_of("##甲乙"), false,
+                                  &error),
+                     BERT_OK);
+    options.words = words;
+    struct bert_result whole = fill(span_of("地[MASK]霜"), NULL, &options);
+    ck_assert_str_eq(whole.masks[0].candidates[0].text, "地##甲乙霜");
+    wordlist_free(words);
     ck_assert(!splice_excessive(span_of("abc"), 1000));
     ck_assert(splice_excessive(span_of("abc"), (size_t)1 << 40));
 }
@@ -313,6 +321,35 @@ START_TEST(test_prefixes_once) {
             sum += (double)by_id(candidate->ids[t]);
         ck_assert(fabs(log(candidate->probability) - sum) < 1e-6);
     }
+    wordlist_free(words);
+}
+END_TEST
+
+/* Words of any length read the window that words of one token read. */
+START_TEST(test_word_windows) {
+    static const int near[] = {10, 20, -1}, far[] = {10, 24, -1};
+    struct bert_words *words;
+    ck_assert_int_eq(
+        wordlist_new(&words, tokenizer, ROOM, span_of("好,满意"), false, &error),
+        BERT_OK);
+    struct bert_fill_options options = {.words = words};
+    struct buffer text = text_of(40, near);
+    fill(span_of(text.data), NULL, &options);
+    ck_assert_uint_eq(seen.count, 1 + 2 * 2);
+    for (size_t s = 0; s < seen.count; s++) {
+        size_t second = 20 - 9 + 1 + (s == 1 || s == 2);
+        ck_assert_uint_eq(seen.length[s], POSITIONS);
+        ck_assert_int_eq(seen.ids[s][1], 1009);
+        ck_assert_int_eq(seen.ids[s][second],
+                         s == 4 ? tokenizer_id(tokenizer, span_of("满")) : 103);
+    }
+    buffer_release(&text);
+    text = text_of(40, far);
+    fill(span_of(text.data), NULL, &options);
+    ck_assert_uint_eq(seen.count, 2 + 2 * 2);
+    for (size_t s = 0; s < seen.count; s++)
+        ck_assert_int_eq(seen.ids[s][1], s == 0 || s == 2 || s == 3 ? 1004 : 1018);
+    buffer_release(&text);
     wordlist_free(words);
 }
 END_TEST
@@ -399,6 +436,7 @@ int main(void) {
     tcase_add_test(tests, test_splice);
     tcase_add_test(tests, test_not_finite);
     tcase_add_test(tests, test_prefixes_once);
+    tcase_add_test(tests, test_word_windows);
     tcase_add_test(tests, test_best_first);
     tcase_add_test(tests, test_bound);
     tcase_add_test(tests, test_combinations);
