@@ -323,15 +323,9 @@ static enum bert_status ask_member(struct records *records, struct span name,
     return BERT_OK;
 }
 
-enum bert_status records_column(struct records *records, struct span name, size_t *cell,
-                                struct bert_error *error) {
-    *cell = 0;
-    if (records->options.format == FORMAT_JSONL)
-        return ask_member(records, name, cell, error);
-    if (records->options.format == FORMAT_TEXT && span_equal(name, span_of("text")))
-        return BERT_OK;
-    if (has_rows(records) && !records->builder.width)
-        return BERT_OK; /* an empty input, of which nothing will be asked */
+/* How many there are; *cell is the last. */
+static size_t columns_called(const struct records *records, struct span name,
+                             size_t *cell) {
     size_t found = 0;
     for (size_t i = 0; i < records->builder.width; i++) {
         char digits[24];
@@ -343,6 +337,19 @@ enum bert_status records_column(struct records *records, struct span name, size_
         *cell = i;
         found++;
     }
+    return found;
+}
+
+enum bert_status records_column(struct records *records, struct span name, size_t *cell,
+                                struct bert_error *error) {
+    *cell = 0;
+    if (records->options.format == FORMAT_JSONL)
+        return ask_member(records, name, cell, error);
+    if (records->options.format == FORMAT_TEXT && span_equal(name, span_of("text")))
+        return BERT_OK;
+    if (has_rows(records) && !records->builder.width)
+        return BERT_OK; /* an empty input, of which nothing will be asked */
+    size_t found = columns_called(records, name, cell);
     if (found == 1)
         return BERT_OK;
     char what[200];
@@ -380,8 +387,8 @@ enum bert_status records_text_column(struct records *records, size_t *cell,
         return records_column(records, span_of("text"), cell, error);
     if (records->builder.width <= 1)
         return BERT_OK;
-    if (records->has_header && records_column(records, span_of("text"), cell, NULL) == 0)
-        return BERT_OK;
+    if (records->has_header && columns_called(records, span_of("text"), cell) > 0)
+        return records_column(records, span_of("text"), cell, error);
     return no_column(records, "no column is called 'text': choose one with -c", error);
 }
 

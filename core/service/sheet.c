@@ -59,6 +59,17 @@ static enum bert_status take_all(struct sheet *sheet, struct records *records,
     return BERT_OK;
 }
 
+/* The i-th selected name: a column of the input, and not for the second time. */
+static enum bert_status find_selected(struct sheet *sheet, struct records *records,
+                                      size_t i, struct bert_error *error) {
+    struct span name = sheet->names[i];
+    for (size_t j = 0; j < i; j++)
+        if (span_equal(sheet->names[j], name))
+            return error_set(error, BERT_USAGE, "--select names the column '%.*s' twice",
+                             (int)(name.size < 100 ? name.size : 100), name.data);
+    return records_column(records, name, &sheet->cells[i], error);
+}
+
 static enum bert_status take_selected(struct sheet *sheet, struct records *records,
                                       struct bert_error *error) {
     struct csv csv;
@@ -84,7 +95,7 @@ static enum bert_status take_selected(struct sheet *sheet, struct records *recor
             name = (struct span){size ? csv.values.data + cell->value : "", size};
         sheet->names[i] = keep(sheet, name);
         sheet->count = i + 1;
-        status = records_column(records, sheet->names[i], &sheet->cells[i], error);
+        status = find_selected(sheet, records, i, error);
     }
     csv_close(&csv);
     return status;

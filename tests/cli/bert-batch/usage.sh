@@ -3,6 +3,7 @@
 . "$ROOT/tests/cli/bert-batch/_batch.sh"
 printf 'a,b,b\n1,2,3\n' >in.csv
 printf 'text,error\n1,2\n' >taken.csv
+printf 'text,text\n1,2\n' >twice.csv
 printf '\377\376t\0\n\0' >utf16.csv
 echo old >out.csv
 try() { batch -o out.csv "$@"; echo "exit $?"; }
@@ -13,6 +14,9 @@ try --template='{a}{c}[MASK]' in.csv
 try --template='{a[MASK]' in.csv
 try --template='a}[MASK]' in.csv
 try --select=a,x -c a in.csv
+try --select=a,a -c a in.csv
+try --select=a,b -c a in.csv
+try twice.csv
 try taken.csv
 try -c a --column-index=1 in.csv
 try -c a --template='[MASK]' in.csv
