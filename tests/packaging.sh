@@ -53,7 +53,7 @@ comes_and_goes() {
 answers_installed() {
     destination=$work/elsewhere
     make -C "$work/one" install DESTDIR="$destination" prefix=/opt || return
-    cd / && env -i "$destination/opt/bin/bert-fill" '北京是中国的首[MASK]。' | grep -q .
+    (cd / && env -i "$destination/opt/bin/bert-fill" '北京是中国的首[MASK]。' | grep -q .)
 }
 
 # A compiler that knows no third-party header stands for a machine without the packages.
