@@ -207,7 +207,7 @@ check-full: $(built_tests) $(benches)
 
 # Lines of core/ that the tests run, at least 90 %.
 coverage:
-	$(MAKE) B=build-coverage CFLAGS='-O1 -g --coverage' LDFLAGS=--coverage again
+	$(MAKE) B=build-coverage CFLAGS='-O1 -g --coverage' LDFLAGS=--coverage check
 	@tests/coverage.sh build-coverage
 
 fuzz_seconds ?= 60
