@@ -49,6 +49,9 @@ ldlibs := $(as_needed) -lcsv -ljansson -lyaml -lutf8proc -lzip -lmicrohttpd -lm 
 check_libs = $(shell pkg-config --libs check 2>/dev/null || echo -lcheck)
 
 $(B)/core/kernel/%.o: private required += -O3
+ifdef SANITIZE # instrumented at -O2 the kernels take minutes to compile
+$(B)/core/kernel/%.o: private CFLAGS += -O1
+endif
 $(B)/core/kernel/avx2.o: private required += -mavx2 -mfma -mf16c
 $(B)/core/kernel/avxvnni.o: private required += -mavx2 -mfma -mf16c -mavxvnni
 avx512 := -mavx512f -mavx512bw -mavx512dq -mavx512vl -mfma -mf16c
