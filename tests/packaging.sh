@@ -66,14 +66,16 @@ refuses_nothing_to_say() {
     ! ./setup >"$work/said" && grep -q '^./setup run' "$work/said"
 }
 
+# Packed twice; that programs do not depend on their folder is same_bytes' to say.
 debian_packages() {
-    for copy in one two-longer; do
-        SOURCE_DATE_EPOCH=1700000000 NVCC=none make -C "$work/$copy" deb \
-            distfolder="$work/deb-$copy" || return
+    for time in first second; do
+        SOURCE_DATE_EPOCH=1700000000 NVCC=none make -C "$work/one" deb \
+            distfolder="$work/deb" || return
+        mv "$work"/deb/bert-tools_*.deb "$work/$time.deb" || return
     done
-    cmp "$work"/deb-one/bert-tools_*.deb "$work"/deb-two-longer/bert-tools_*.deb || return
-    lintian --fail-on error "$work"/deb-one/bert-tools_*.deb || return
-    dpkg-deb -x "$work"/deb-one/bert-tools_*.deb "$work/unpacked" &&
+    cmp "$work/first.deb" "$work/second.deb" || return
+    lintian --fail-on error "$work/first.deb" || return
+    dpkg-deb -x "$work/first.deb" "$work/unpacked" &&
         "$work/unpacked/usr/bin/bert-fill" '北京是中国的首[MASK]。' | grep -q .
 }
 
