@@ -114,8 +114,8 @@ enum bert_status bert_tokenize(struct bert_session *session, const char *text,
                                size_t length, unsigned flags, struct bert_tokens *tokens,
                                struct bert_error *error);
 
-/* Ids back into text, as Hugging Face decodes: pieces joined, blanks cleaned up when
- * asked. *text is NUL-terminated and belongs to the session. */
+/* Ids back into text, as Hugging Face decodes; *text is NUL-terminated, of the session.
+ */
 enum bert_status bert_decode(struct bert_session *session, const int32_t *ids,
                              size_t count, bool skip_special, const char **text,
                              struct bert_error *error);
@@ -207,9 +207,7 @@ enum bert_status bert_fill(struct bert_session *session, const struct bert_text 
 
 /* ---- Scoring --------------------------------------------------------------------- */
 
-/* Least gain of a suspect, in nats, by default, and what that is worth with the model
- * that ships: 5 % of the correct sentences of tests/eval/typos.tsv raise an alarm, and 10
- * % of the wrong ones are noticed (tests/bench/tune_suspects.py). */
+/* Least gain of a suspect, in nats, by default (tests/bench/tune_suspects.py). */
 #define BERT_GAIN 13.6
 #define BERT_SUSPECTS "default 13.6, at which 5 % of correct sentences raise an alarm"
 
