@@ -200,13 +200,18 @@ lint:
 
 memcheck := valgrind -q --leak-check=full --error-exitcode=99
 remake := $(MAKE) -j$(shell getconf _NPROCESSORS_ONLN) DEVELOPER=1
+more := "$(remake) SANITIZE=address,undefined B=build-asan again" \
+    "$(remake) SANITIZE=thread B=build-tsan unit" \
+    "tests/with clang $(remake) CC=clang B=build-clang again" \
+    "tests/with valgrind tests/cli/run -w '$(memcheck)'" \
+    $(wildcard tests/*/run-full) tests/arm.sh tests/packaging.sh tests/clean-room.sh
+
 check-full: $(built_tests) $(benches)
-	@tests/run $(suites) \
-	    "$(remake) SANITIZE=address,undefined B=build-asan again" \
-	    "$(remake) SANITIZE=thread B=build-tsan unit" \
-	    "$(remake) CC=clang B=build-clang again" \
-	    "tests/cli/run -w '$(memcheck)'" \
-	    $(wildcard tests/*/run-full) tests/packaging.sh tests/clean-room.sh
+	@tests/run $(suites) $(more)
+
+# What check-full has beyond check.
+check-more: $(programs) $(benches)
+	@tests/run $(more)
 
 # Lines of core/ that the tests run, at least 90 %.
 coverage:
@@ -297,7 +302,7 @@ deb:
 clean:
 	rm -rf build build-*
 
-.PHONY: all portable packages check check-full coverage unit cli again lint fuzz \
+.PHONY: all portable packages check check-full check-more coverage unit cli again lint fuzz \
     fuzz-run bench accuracy completions \
     install install-dev uninstall dist deb clean FORCE
 .SECONDARY:
