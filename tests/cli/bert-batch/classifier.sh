@@ -1,0 +1,14 @@
+# SPDX-License-Identifier: MIT
+# Words with labels classify reviews, better with a baseline: 1,000 rows that the template and
+# the words were not chosen on (those were the rows of odd numbers, 66.4 % of them right; of
+# these 64.4 %, and 47.9 % without the baseline).
+awk -F, 'NR == 1 || $1 % 2 == 0' "$ROOT/tests/csv/reviews-labelled.csv" >reviews.csv
+right() { # of 1,000
+    bert-batch -q --precision=int8 --template='[MASK]！{review}' --select=label \
+        --words='正面:喜欢,很好;负面:失望,后悔,糟糕,恶心' --prefix=model_ "$@" reviews.csv |
+        awk -F, 'NR > 1 && $1 == $4 { n++ } END { print n + 0, NR - 1 }'
+}
+with=$(right --baseline) without=$(right)
+echo "rows: ${with#* } ${without#* }"
+[ "${with% *}" -ge 630 ] || echo "with a baseline only ${with% *} of 1000 are right"
+[ "${with% *}" -ge $((${without% *} + 100)) ] || echo "a baseline helps little: $without, $with"
