@@ -28,8 +28,7 @@ const light = c => .2126 * part(c[0]) + .7152 * part(c[1]) + .0722 * part(c[2]);
 const parse = text => (text.match(/[\\d.]+/g) ?? [0, 0, 0, 0]).map(Number);
 const behind = element => {
   for (let at = element; at; at = at.parentElement) {
-    const bar = at.classList.contains('bar') ? getComputedStyle(at, '::before').backgroundColor : null;
-    const color = parse(bar ?? getComputedStyle(at).backgroundColor);
+    const color = parse(getComputedStyle(at).backgroundColor);
     if ((color[3] ?? 1) > .99) return color;
   }
   return [255, 255, 255];
@@ -199,7 +198,7 @@ class Page(unittest.TestCase):
         self.narrow(320)
         self.assertLessEqual(self.browser.execute_script(
             'return document.documentElement.scrollWidth'), 320)
-        small = [b.accessible_name for b in self.all('button, a.side, input:not([type=file])')
+        small = [b.accessible_name for b in self.all('button, a.main, input:not([type=file])')
                  if b.is_displayed() and b.size['height'] < 24]
         self.assertEqual(small, [])  # large enough for a finger (WCAG 2.2)
 
