@@ -81,11 +81,13 @@ def interleave(contenders, call, rounds, seconds):
     return times
 
 
-def print_table(head, rows):
-    print("| " + " | ".join(head) + " |")
+def print_row(row):
+    print("| " + " | ".join(row) + " |", flush=True)
+
+
+def print_head(head):
+    print_row(head)
     print("|" + "---|" * len(head))
-    for row in rows:
-        print("| " + " | ".join(row) + " |", flush=True)
 
 
 def cell(times, unit):
@@ -107,31 +109,30 @@ def ratios(times):
 
 def compare(contenders, threads, options, characters):
     names = [name for name, _ in contenders]
-    head = names + ["ours f32 : ORT f32", "ours int8 : best peer"]
+    head = ["tokens"] + names + ["ours f32 : ORT f32", "ours int8 : best peer"]
     plural = "thread" if threads == 1 else "threads"
     print(f"\n### One text, {threads} {plural}: milliseconds, median (least–p95)\n")
-    rows = []
+    print_head(head)
     for tokens in options.tokens:
         def call(contender):
             return contender.latency(make_text(characters, tokens))
         times = interleave(contenders, call, options.rounds, options.seconds)
-        rows.append([str(tokens)] + [cell(times[n], "ms") for n in names] + ratios(times))
-    print_table(["tokens"] + head, rows)
+        print_row([str(tokens)] + [cell(times[n], "ms") for n in names] + ratios(times))
     print(f"\n### Bulk, {threads} {plural}: texts a second, median (p95–best)\n")
-    rows = []
+    print_head(head)
     for tokens in options.bulk:
         count = max(16, min(256, options.bulk_tokens // tokens))
         texts = [make_text(characters, tokens) for _ in range(count)]
         times = interleave(contenders, lambda c: c.bulk(texts), options.rounds,
                            options.seconds)
-        rows.append([str(tokens)] + [cell(times[n], count) for n in names] + ratios(times))
-    print_table(["tokens"] + head, rows)
+        print_row([str(tokens)] + [cell(times[n], count) for n in names] + ratios(times))
 
 
 def machine_shares(ours, options):
     """Linear layers against what the machine can do, measured turn about."""
     print("\n### Linear layers alone: share of peak operations and of the read rate\n")
-    rows = []
+    print_head(["precision", "threads", "tokens", "ms", "Gop/s", "of peak", "GB/s",
+                "of read rate"])
     for precision in options.precisions:
         kind = "int8" if precision == "int8" else "f32"
         size = ours.number("weights", precision)
@@ -144,13 +145,11 @@ def machine_shares(ours, options):
                     peak.append(ours.number("peak", kind, threads))
                     read.append(ours.number("read", int(size), threads))
                 seconds = statistics.median(linear)
-                rate, top = operations * tokens / seconds, statistics.median(peak)
-                flow, most = size / seconds, statistics.median(read)
-                rows.append([precision, str(threads), str(tokens), f"{seconds * 1e3:.2f}",
-                             f"{rate / 1e9:.0f}", f"{rate / top:.0%}" if top else "-",
-                             f"{flow / 1e9:.1f}", f"{flow / most:.0%}"])
-    print_table(["precision", "threads", "tokens", "ms", "Gop/s", "of peak", "GB/s",
-                 "of read rate"], rows)
+                rate, top = operations * tokens / seconds, max(peak)
+                flow, most = size / seconds, max(read)
+                print_row([precision, str(threads), str(tokens), f"{seconds * 1e3:.2f}",
+                           f"{rate / 1e9:.0f}", f"{rate / top:.0%}" if top else "-",
+                           f"{flow / 1e9:.1f}", f"{flow / most:.0%}"])
 
 
 def scaling(ours, options):
@@ -158,7 +157,7 @@ def scaling(ours, options):
     if 1 not in options.threads or 2 not in options.threads:
         return
     print("\n### Two threads against one\n")
-    rows = []
+    print_head(["precision", "work", "gain", "gain of the peaks", "share"])
     for precision in options.precisions:
         kind = "int8" if precision == "int8" else "f32"
         for work in (("latency", 128), ("bulk", BULK_TOKENS)):
@@ -171,9 +170,8 @@ def scaling(ours, options):
                 gains.append(one / two)
                 peaks.append(peak[1] / peak[0] if peak[0] else 0)
             gain, most = statistics.median(gains), statistics.median(peaks)
-            rows.append([precision, f"{work[0]}, {work[1]} tokens", f"{gain:.2f}",
-                         f"{most:.2f}", f"{gain / most:.0%}" if most else "-"])
-    print_table(["precision", "work", "gain", "gain of the peaks", "share"], rows)
+            print_row([precision, f"{work[0]}, {work[1]} tokens", f"{gain:.2f}",
+                       f"{most:.2f}", f"{gain / most:.0%}" if most else "-"])
 
 
 def our_models(options):
