@@ -116,10 +116,10 @@ static enum bert_status prepare(void *context, const struct record *record,
         template_put(&run->text, record, text);
     else
         put_cell(text, record, run->cell);
-    if (run->batch->fill->context_column)
-        put_cell(before, record, run->before_cell);
-    else
+    if (run->batch->fill->context)
         buffer_add(before, run->plan.context, run->plan.context_length);
+    else
+        put_cell(before, record, run->before_cell);
     return BERT_OK;
 }
 
@@ -185,6 +185,9 @@ static enum bert_status find_columns(struct run *run, struct bert_error *error) 
         status = records_text_column(run->records, &run->cell, error);
     if (!status && before)
         status = records_column(run->records, span_of(before), &run->before_cell, error);
+    else if (!status)
+        status =
+            records_optional_member(run->records, "context", &run->before_cell, error);
     return status ? status : sheet_open(&run->sheet, run->records, error);
 }
 

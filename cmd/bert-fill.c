@@ -143,6 +143,7 @@ static void run(struct cli *cli, const struct args *args, const struct fill_args
                                 .operands_are_texts = true,
                                 .column = records->column,
                                 .before_column = filling->context_column,
+                                .before_member = filling->context ? NULL : "context",
                                 .before = filling->context,
                                 .process = process,
                                 .write = write_record,

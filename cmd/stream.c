@@ -21,7 +21,7 @@ static enum bert_status prepare(void *context, const struct record *record,
     const struct stream *stream = context;
     struct span value = cell_value(record, stream->cell);
     buffer_add(text, value.data, value.size);
-    if (stream->before_column) {
+    if (stream->before_column || stream->before_member) {
         value = cell_value(record, stream->before_cell);
         buffer_add(before, value.data, value.size);
     } else if (stream->before) {
@@ -82,6 +82,9 @@ static enum bert_status find_cells(struct stream *stream, struct records *record
     if (status == BERT_OK && stream->before_column)
         status = records_column(records, span_of(stream->before_column),
                                 &stream->before_cell, error);
+    else if (status == BERT_OK && stream->before_member)
+        status = records_optional_member(records, stream->before_member,
+                                         &stream->before_cell, error);
     return status;
 }
 

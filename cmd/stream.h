@@ -18,6 +18,7 @@ struct stream {
     bool operands_are_texts;   /* else they are files */
     const char *column;        /* records->column or what stands in for it; may be NULL */
     const char *before_column; /* goes to the job's before; or NULL */
+    const char *before_member; /* of JSONL, where it is there; else before; or NULL */
     const char *before;        /* the same for every record; or NULL */
     const char *header;        /* a first line, or NULL */
     size_t batch_tokens;       /* 0: the job's default */

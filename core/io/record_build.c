@@ -113,7 +113,7 @@ static void build_tsv(struct record *record) {
 
 /* A text as it is; numbers and truths as JSON writes them. */
 static void build_member(struct record *record, const struct json *object,
-                         const char *name) {
+                         const char *name, bool optional) {
     const struct json *member = json_member(object, name);
     struct cell *cell = add_cell(record);
     struct span text;
@@ -121,7 +121,7 @@ static void build_member(struct record *record, const struct json *object,
     double number;
     bool truth;
     char written[NUMBER_ROOM];
-    if (!cell)
+    if (!cell || (optional && !member))
         return;
     if (json_get_text(member, &text)) {
         cell->value = add_bytes(record, text);
@@ -162,7 +162,8 @@ static void build_jsonl(struct record_builder *builder, struct record *record,
         buffer_printf(&record->message, "member '%s' exists already", builder->refused);
     record->is_object = !record->status;
     for (size_t i = 0; i < builder->member_count && !record->status; i++)
-        build_member(record, document, builder->members[i]);
+        build_member(record, document, builder->members[i],
+                     builder->members[i] == builder->optional);
     while (record->count < builder->member_count && add_cell(record))
         ;
     json_free(document);

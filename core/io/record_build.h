@@ -19,7 +19,8 @@ struct record_builder {
     size_t width;         /* cells of a row; 0: not known yet */
     char *const *members; /* of JSONL, to be read */
     size_t member_count;
-    const char *refused; /* no object of JSONL may have it; or NULL */
+    const char *optional; /* of them, the one that may be missing; or NULL */
+    const char *refused;  /* no object of JSONL may have it; or NULL */
     struct buffer scratch;
 };
 

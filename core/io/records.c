@@ -363,6 +363,18 @@ enum bert_status records_column(struct records *records, struct span name, size_
                : no_column(records, what, error);
 }
 
+enum bert_status records_optional_member(struct records *records, const char *name,
+                                         size_t *cell, struct bert_error *error) {
+    *cell = SIZE_MAX;
+    if (records->builder.format != FORMAT_JSONL)
+        return BERT_OK;
+    size_t known = records->builder.member_count;
+    enum bert_status status = ask_member(records, span_of(name), cell, error);
+    if (status == BERT_OK && *cell == known) /* else it is asked for anyway */
+        records->builder.optional = records->members[*cell];
+    return status;
+}
+
 void records_refuse_member(struct records *records, const char *name) {
     records->builder.refused = name;
 }

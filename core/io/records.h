@@ -94,6 +94,10 @@ size_t records_width(const struct records *records);
  * or when it stands twice. */
 enum bert_status records_column(struct records *records, struct span name, size_t *cell,
                                 struct bert_error *error);
+/* JSONL: the cell of a member that a record may lack; it is empty then. Before the first
+ * records_next, once. *cell is SIZE_MAX for the other formats. */
+enum bert_status records_optional_member(struct records *records, const char *name,
+                                         size_t *cell, struct bert_error *error);
 /* A record of JSONL that has this member fails: the program wants to add it. name stays
  * the caller's. */
 void records_refuse_member(struct records *records, const char *name);
