@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * batcher.c: each worker has a session of one thread, which is the best use of the cores
- * under load: no barriers, no core that waits for another. Worker 0 opens one more, with
- * all threads, for the text that comes alone. */
+ * under load: no barriers, no core that waits for another. They share one more, with all
+ * threads, for the text that comes alone. */
 #include "service/batcher.h"
 
 #include <pthread.h>
@@ -17,7 +17,6 @@ struct lane {
 struct worker {
     struct batcher *batcher;
     pthread_t thread;
-    int index;
     struct served_model *model; /* that session was made for */
     struct bert_session *session;
     struct bert_words *words; /* the last list, which often comes again */
@@ -32,7 +31,7 @@ struct batcher {
     struct lane lanes[LANES]; /* prompt, bulk */
     struct served_model *model;
     struct served_model *wide_model;
-    struct bert_session *wide; /* of all threads; used under wide_busy */
+    struct bert_session *wide; /* of all threads; it and its model under wide_busy */
     bool wide_busy, ending;
     int active, idle;
     unsigned turn;
@@ -243,24 +242,27 @@ static void close_wide(struct batcher *batcher) {
 static void enter_model(struct worker *worker, struct bert_error *error) {
     struct batcher *batcher = worker->batcher;
     struct served_model *model = served_model_use(batcher->model);
-    bool opens_wide =
-        worker->index == 0 && batcher->options.threads > 1 && !batcher->wide_busy;
-    batcher->wide_busy |= opens_wide;
     pthread_mutex_unlock(&batcher->lock);
     leave_model(worker);
     worker->model = model;
     if (bert_session_new(&worker->session, model->model, 1, error) != BERT_OK)
         worker->session = NULL;
-    if (opens_wide) {
-        close_wide(batcher);
-        if (bert_session_new(&batcher->wide, model->model, batcher->options.threads,
-                             NULL) == BERT_OK)
-            batcher->wide_model = served_model_use(model);
-        else
-            batcher->wide = NULL;
-    }
     pthread_mutex_lock(&batcher->lock);
-    batcher->wide_busy &= !opens_wide;
+}
+
+/* As enter_model. Whoever comes first after a reload does it: a worker that still used the
+ * old one comes here next. Without memory for it, all go on with their own. */
+static void enter_wide(struct batcher *batcher) {
+    struct served_model *model = served_model_use(batcher->model);
+    batcher->wide_busy = true;
+    pthread_mutex_unlock(&batcher->lock);
+    close_wide(batcher);
+    if (bert_session_new(&batcher->wide, model->model, batcher->options.threads, NULL) !=
+        BERT_OK)
+        batcher->wide = NULL;
+    batcher->wide_model = model;
+    pthread_mutex_lock(&batcher->lock);
+    batcher->wide_busy = false;
 }
 
 static void serve_pass(struct worker *worker, const struct bert_error *no_session) {
@@ -269,7 +271,7 @@ static void serve_pass(struct worker *worker, const struct bert_error *no_sessio
     take_pass(batcher, &pass);
     bool more = batcher->lanes[0].count || batcher->lanes[1].count;
     bool alone = pass.count == 1 && batcher->active == 0 && !more;
-    bool wide = alone && batcher->wide && !batcher->wide_busy &&
+    bool wide = alone && !batcher->wide_busy && batcher->wide &&
                 batcher->wide_model == worker->model;
     batcher->wide_busy |= wide;
     batcher->active++;
@@ -294,6 +296,9 @@ static void *work(void *arg) {
         bool waiting = batcher->lanes[0].count || batcher->lanes[1].count;
         if (worker->model != batcher->model || (waiting && !worker->session))
             enter_model(worker, &error);
+        if (batcher->options.threads > 1 && !batcher->wide_busy &&
+            batcher->wide_model != batcher->model)
+            enter_wide(batcher);
         waiting = batcher->lanes[0].count || batcher->lanes[1].count;
         if (waiting) {
             serve_pass(worker, &error);
@@ -329,7 +334,6 @@ enum bert_status batcher_new(struct batcher **batcher,
     for (int i = 0; made->workers && i < options->threads; i++) {
         struct worker *worker = &made->workers[i];
         worker->batcher = made;
-        worker->index = i;
         if (pthread_create(&worker->thread, NULL, work, worker) != 0)
             break;
         made->started++;
