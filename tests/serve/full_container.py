@@ -19,7 +19,8 @@ from server import BUILD
 BASE = 'docker.io/library/debian:12-slim'
 PORT = 8000  # of the image
 HERE = f'http://127.0.0.1:{PORT}'
-STORE = os.path.abspath(os.path.join(BUILD, 'containers'))
+# Beside the build folder: make reads all *.d in that, and an image holds folders of such names.
+STORE = os.path.abspath(BUILD) + '-containers'
 BUILDAH = ['buildah', '--storage-driver', 'vfs', '--root', STORE + '/root', '--runroot',
            STORE + '/run']
 
