@@ -19,7 +19,7 @@ from server import BUILD
 BASE = 'docker.io/library/debian:12-slim'
 PORT = 8000  # of the image
 HERE = f'http://127.0.0.1:{PORT}'
-# Beside the build folder: make reads all *.d in that, and an image holds folders of such names.
+# Beside the build folder: make reads all *.d in that, and an image has folders so named.
 STORE = os.path.abspath(BUILD) + '-containers'
 BUILDAH = ['buildah', '--storage-driver', 'vfs', '--root', STORE + '/root', '--runroot',
            STORE + '/run']
