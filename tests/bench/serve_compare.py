@@ -2,7 +2,7 @@
 """bert-serve beside what a user would write instead: Hugging Face's pipeline behind FastAPI.
 Both get the same load in the same run, on all cores there are.
 
-    PEERS/bin/python tests/bench/serve_compare.py [--model FOLDER] [--clients 50] [--seconds 8]
+    PEERS/bin/python tests/bench/serve_compare.py [--model FOLDER] [--clients 50] [--seconds 20]
 
 needs torch, transformers, fastapi and uvicorn in that Python; B is the build folder."""
 import argparse
@@ -81,7 +81,7 @@ def main():
     parser.add_argument("--model", default=os.path.join(BUILD, "bench-work", "random-base"))
     parser.add_argument("--precision", default="int8")
     parser.add_argument("--clients", type=int, default=50)
-    parser.add_argument("--seconds", type=float, default=8)
+    parser.add_argument("--seconds", type=float, default=20)
     parser.add_argument("--as-peer", type=int, help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.as_peer:
