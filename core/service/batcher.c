@@ -250,8 +250,8 @@ static void enter_model(struct worker *worker, struct bert_error *error) {
     pthread_mutex_lock(&batcher->lock);
 }
 
-/* As enter_model. Whoever comes first after a reload does it: a worker that still used the
- * old one comes here next. Without memory for it, all go on with their own. */
+/* As enter_model. Whoever comes first after a reload does it: a worker that still used
+ * the old one comes here next. Without memory for it, all go on with their own. */
 static void enter_wide(struct batcher *batcher) {
     struct served_model *model = served_model_use(batcher->model);
     batcher->wide_busy = true;
