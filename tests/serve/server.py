@@ -132,6 +132,9 @@ class Server:
         match = re.search(rf'^bert_serve_{re.escape(name)} ([\d.e+-]+)$', text, re.M)
         return float(match.group(1)) if match else 0.0
 
+    def open_files(self):
+        return len(os.listdir(f'/proc/{self.process.pid}/fd'))
+
     def resident_kib(self):
         with open(f'/proc/{self.process.pid}/status', encoding='ascii') as status:
             return int(re.search(r'VmRSS:\s+(\d+)', status.read()).group(1))
