@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * nthfail.c: preloaded into a program, makes the FAIL_NTH-th call of FAIL_CALL (open,
- * read, write, close, fsync, malloc, mmap) fail once. Without FAIL_NTH it writes the
+ * read, write, close, fsync, malloc, mmap, each with its kin) fail once. Without FAIL_NTH it writes the
  * number of calls into the file FAIL_COUNT when the program ends. Calls inside libc are
  * not seen. */
 #include <dlfcn.h>
@@ -73,6 +73,12 @@ ssize_t write(int fd, const void *bytes, size_t size) {
     return !is_eventfd(fd) && fails("write", ENOSPC) ? -1 : real(fd, bytes, size);
 }
 
+ssize_t pwrite(int fd, const void *bytes, size_t size, off_t at) {
+    ssize_t (*real)(int, const void *, size_t, off_t) =
+        (ssize_t(*)(int, const void *, size_t, off_t))dlsym(RTLD_NEXT, "pwrite");
+    return fails("write", ENOSPC) ? -1 : real(fd, bytes, size, at);
+}
+
 int close(int fd) {
     int (*real)(int) = (int (*)(int))dlsym(RTLD_NEXT, "close");
     int status = real(fd);
@@ -95,6 +101,7 @@ void *mmap(void *at, size_t size, int protection, int flags, int fd, off_t offse
 void *__libc_malloc(size_t size);
 void *__libc_calloc(size_t count, size_t size);
 void *__libc_realloc(void *old, size_t size);
+void *__libc_memalign(size_t alignment, size_t size);
 
 void *malloc(size_t size) {
     return fails("malloc", ENOMEM) ? NULL : __libc_malloc(size);
@@ -104,4 +111,13 @@ void *calloc(size_t count, size_t size) {
 }
 void *realloc(void *old, size_t size) {
     return fails("malloc", ENOMEM) ? NULL : __libc_realloc(old, size);
+}
+void *aligned_alloc(size_t alignment, size_t size) {
+    return fails("malloc", ENOMEM) ? NULL : __libc_memalign(alignment, size);
+}
+int posix_memalign(void **memory, size_t alignment, size_t size) {
+    void *got = fails("malloc", ENOMEM) ? NULL : __libc_memalign(alignment, size);
+    if (got)
+        *memory = got;
+    return got ? 0 : ENOMEM;
 }
