@@ -70,10 +70,10 @@ static const struct cli_program program = {
     .operands = "[FILE...]",
     .examples =
         {"bert-batch --template='{review}。总之很[MASK]。' reviews.csv -o out.csv",
-         "bert-batch -c text --to=jsonl < table.tsv --from=tsv"},
+         "bert-batch --from=tsv --to=jsonl -c text < table.tsv"},
     .notes = "The text is the column called text, else the only column, unless -c or\n"
              "--template says otherwise. The input's columns go through byte for byte;\n"
-             "added are prediction confidence filled error, with -k above 1\n"
+             "added are prediction confidence filled error, with -k above 1 (it is 1)\n"
              "prediction_1... and confidence_1..., with labelled --words also label. In\n"
              "JSON lines, the object gets a member \"fill\". -o writes OUT.part, which\n"
              "becomes OUT when all is done.\n"

@@ -50,7 +50,8 @@ static const struct cli_program program = {
         "pytorch_model.bin), a TensorFlow checkpoint's prefix, or a model.bert of f32\n"
         "or f16. Without --precision a model.bert gets int8 weights, and a folder the\n"
         "types of its source. Nothing in SRC is ever executed.\n"
-        "Exit status: 0 done, 2 usage, 3 SRC is no usable model, 4 I/O, 5 memory."};
+        "Exit status: 0 done, 2 usage, 3 SRC is no usable model, 4 I/O, 5 memory,\n"
+        "130 or 143 stopped by a signal."};
 
 /* ---- Converting ---- */
 
@@ -279,7 +280,7 @@ static void run(struct cli *cli, const struct args *args,
     else if (args->compare && cli->operand_count != 2)
         cli_usage(cli, "--compare needs two models");
     else if (cli->operand_count == 0)
-        cli_usage(cli, "no model given");
+        cli_usage(cli, "no model given; it is an operand");
     else if (args->inspect)
         inspect(cli, args, common);
     else if (args->verify)

@@ -39,7 +39,8 @@ static const struct cli_program program = {
         "--from says otherwise. Columns of tsv: record mask rank word probability\n"
         "text; with --words also share and label; with --joint or --span: record rank\n"
         "words probability mean_log_probability text. Several masks are answered\n"
-        "independently unless --joint is given.\n"
+        "independently unless --joint is given. Without -k there are 5 answers, with\n"
+        "--words the whole list.\n"
         "Exit status: 0 all filled, 1 some records failed, 2 usage, 3 model, 4 I/O,\n"
         "5 memory or device."};
 

@@ -66,7 +66,9 @@ static const struct cli_program program = {
          "curl -d '{\"text\":\"今天天气真[MASK]\"}' http://127.0.0.1:8000/predict"},
     .notes =
         "Signals: SIGTERM and SIGINT end after answering what is in progress, SIGHUP\n"
-        "loads the model again. Environment: MODEL_PATH stands in for BERT_MODEL.\n"};
+        "loads the model again. Environment: MODEL_PATH stands in for BERT_MODEL.\n"
+        "Exit status: 0 ended by a signal, 2 usage, 3 model, 4 I/O (an address in use),\n"
+        "5 memory or device."};
 
 struct opener {
     struct cli *cli;
@@ -166,6 +168,10 @@ static void run(struct cli *cli, const struct args *args,
     struct bert_error error;
     if (cli->operand_count > 0) {
         cli_usage(cli, "there are no operands: '%s'", cli->operands[0]);
+        return;
+    }
+    if (common->output) {
+        cli_usage(cli, "-o: answers go to clients, and the log to standard error");
         return;
     }
     if (args->cors && !is_origin(args->cors)) {

@@ -113,6 +113,8 @@ static bool take(struct cli *cli, const struct cli_state *state, const char *tex
         fits = read_real(option, text, &real, why, size);
     else if (option->kind == CLI_CHOICE)
         fits = read_choice(option, text, &number, why, size);
+    else if (option->kind == CLI_FILE || option->kind == CLI_LIST)
+        fits = *text != '\0' || (snprintf(why, size, "must not be empty"), false);
     if (!fits || !store)
         return fits;
     if (option->kind == CLI_FLAG)
@@ -229,6 +231,7 @@ static size_t find_letter(const struct cli *cli, int letter) {
 
 static void complain(struct cli *cli, int what, char **argv) {
     const char *word = argv[optind - 1];
+    char names[300];
     if (what == ':')
         cli_usage(cli, "option '%s' needs an argument", word);
     else if (optopt >= FIRST_LONG)
@@ -236,6 +239,8 @@ static void complain(struct cli *cli, int what, char **argv) {
                   cli->states[optopt - FIRST_LONG].option->name);
     else if (optopt != 0)
         cli_usage(cli, "unknown option '-%c'", optopt);
+    else if (cli_abbreviated(cli, word, names, sizeof names) > 1)
+        cli_usage(cli, "option '%s' may be %s", word, names);
     else {
         const char *near = cli_near_miss(cli, word);
         cli_usage(cli,

@@ -4,6 +4,8 @@
  * what a mistyped option meant. */
 #include "cli_state.h"
 
+#include "base/bytes.h"
+
 #include <string.h>
 
 enum { WIDTH = 80, COLUMN = 28 /* where explanations start */ };
@@ -119,10 +121,33 @@ const char *cli_near_miss(const struct cli *cli, const char *typed) {
         if (name == NULL || state->option->flags & CLI_HIDDEN)
             continue;
         size_t length = strlen(name), apart = distance(typed, size, name, length);
-        if (apart < least && apart <= 1 + length / 4) {
+        if (apart < least && apart <= 1 + length / 5) {
             least = apart;
             near = name;
         }
     }
     return near;
+}
+
+size_t cli_abbreviated(const struct cli *cli, const char *typed, char *names,
+                       size_t size) {
+    struct buffer text = {0};
+    const char *last = NULL;
+    size_t count = 0;
+    typed += strspn(typed, "-");
+    for (const struct cli_state *state = cli->states; state->option->kind != CLI_END;
+         state++) {
+        const char *name = state->option->name;
+        if (name == NULL || state->option->flags & CLI_HIDDEN ||
+            strncmp(name, typed, strcspn(typed, "=")) != 0)
+            continue;
+        if (last)
+            buffer_printf(&text, "%s--%s", count > 1 ? ", " : "", last);
+        last = name;
+        count++;
+    }
+    const char *before = buffer_text(&text);
+    snprintf(names, size, "%s or --%s", before ? before : "", last ? last : "");
+    buffer_release(&text);
+    return count;
 }

@@ -22,5 +22,8 @@ void cli_print_help(const struct cli *cli);
 void cli_dump_options(const struct cli *cli);
 /* The long name nearest to what was typed, or NULL when none is near. */
 const char *cli_near_miss(const struct cli *cli, const char *typed);
+/* How many options what was typed may abbreviate; names becomes "--a, --b or --c". */
+size_t cli_abbreviated(const struct cli *cli, const char *typed, char *names,
+                       size_t size);
 
 #endif

@@ -144,6 +144,15 @@ static enum bert_status next_input(struct records *records, struct bert_error *e
     return status ? status : read_head(records, error);
 }
 
+/* A text where a file's name belongs is a common slip. */
+static const char *hint(const char *path, int why) {
+    bool ascii = true;
+    for (const char *at = path; *at != '\0'; at++)
+        ascii = ascii && (unsigned char)*at < 0x80;
+    bool text = strstr(path, "[MASK]") || (!ascii && !strchr(path, '.'));
+    return why == ENOENT && text ? "; an operand is a file, a text comes by a pipe" : "";
+}
+
 /* Files that cannot be read are better known before hours of work than after. */
 static enum bert_status check_paths(struct records *records, struct bert_error *error) {
     bool known = true;
@@ -153,7 +162,8 @@ static enum bert_status check_paths(struct records *records, struct bert_error *
         bool standard = strcmp(path, "-") == 0;
         if ((standard ? fstat(STDIN_FILENO, &about) : stat(path, &about)) < 0 ||
             (!standard && access(path, R_OK) < 0))
-            return error_set(error, BERT_IO, "%s: %s", path, strerror(errno));
+            return error_set(error, BERT_IO, "%s: %s%s", path, strerror(errno),
+                             hint(path, errno));
         if (S_ISDIR(about.st_mode))
             return error_set(error, BERT_IO, "%s: %s", path, strerror(EISDIR));
         known = known && S_ISREG(about.st_mode);

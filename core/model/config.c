@@ -108,7 +108,7 @@ enum bert_status config_parse(struct config *config, struct span text, const cha
     return status;
 }
 
-enum bert_status config_read(struct config *config, const char *folder,
+enum bert_status config_read(struct config *config, const char *folder, const char *model,
                              struct bert_error *error) {
     static const char *const names[] = {"config.json", "bert_config.json"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
@@ -129,7 +129,11 @@ enum bert_status config_read(struct config *config, const char *folder,
         if (found)
             return status;
     }
-    return error_set(error, BERT_MODEL, "%s: no config.json in this folder", folder);
+    return error_set(error, BERT_MODEL,
+                     path_is_folder(model)
+                         ? "%s: no config.json in this folder"
+                         : "%s: neither a model.bert nor weights beside a config.json",
+                     model);
 }
 
 void config_write(const struct config *config, struct buffer *out) {

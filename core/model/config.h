@@ -20,8 +20,9 @@ enum { CONFIG_SIZE_MAX = 1 << 20 };
 /* name is for messages. */
 enum bert_status config_parse(struct config *config, struct span json, const char *name,
                               struct bert_error *error);
-/* config.json, else bert_config.json of a folder. */
-enum bert_status config_read(struct config *config, const char *folder,
+/* config.json, else bert_config.json of the folder in which model lies or which it is;
+ * model is for messages. */
+enum bert_status config_read(struct config *config, const char *folder, const char *model,
                              struct bert_error *error);
 /* As Hugging Face writes it. */
 void config_write(const struct config *config, struct buffer *out);

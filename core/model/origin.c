@@ -48,7 +48,7 @@ static enum bert_status open_folder(struct origin *origin, const char *path,
     char *folder = folder_of(path);
     if (!folder)
         return error_memory(error);
-    enum bert_status status = config_read(&origin->config, folder, error);
+    enum bert_status status = config_read(&origin->config, folder, path, error);
     if (status == BERT_OK)
         status = tokenizer_files_read(&origin->tokenizer, folder,
                                       origin->config.model.vocabulary, options, error);

@@ -12,8 +12,9 @@ enum bert_status safetensors_header(struct safetensors_header *header, const voi
                          path, size);
     uint64_t length = load_u64(bytes);
     if (length > SAFETENSORS_HEADER_MAX)
-        return error_set(error, BERT_MODEL, "%s: header of %llu bytes; at most %d", path,
-                         (unsigned long long)length, SAFETENSORS_HEADER_MAX);
+        return error_set(error, BERT_MODEL,
+                         "%s: no safetensors file: a header of %llu bytes, at most %d",
+                         path, (unsigned long long)length, SAFETENSORS_HEADER_MAX);
     if (length > size - 8)
         return error_set(error, BERT_MODEL,
                          "%s: truncated: header of %llu bytes in a file of %zu", path,

@@ -59,7 +59,7 @@ static enum bert_status target_open(struct target *target, const char *path,
     if (!target->temporary)
         return error_memory(error);
     target->file = open(target->temporary, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    return target->file < 0 ? io_error(target->temporary, error) : BERT_OK;
+    return target->file < 0 ? io_error(target->path, error) : BERT_OK;
 }
 
 static enum bert_status target_write(void *arg, uint64_t offset, const void *bytes,

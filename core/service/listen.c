@@ -114,8 +114,8 @@ static enum bert_status open_tcp(struct listener *listener, const char *where,
     char host[256] = "";
     size_t size = colon ? (size_t)(colon - where) : 0;
     if (!colon || size >= sizeof host || !port_is_valid(colon + 1))
-        return error_set(error, BERT_USAGE, "%s: not HOST:PORT, [V6]:PORT or unix:PATH",
-                         where);
+        return error_set(error, BERT_USAGE,
+                         "'%s' is not HOST:PORT, [V6]:PORT, :PORT or unix:PATH", where);
     bool bracketed = size >= 2 && where[0] == '[' && where[size - 1] == ']';
     memcpy(host, where + bracketed, size - 2 * bracketed);
     struct addrinfo wanted = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE}, *found;

@@ -81,7 +81,7 @@ static enum bert_status take_selected(struct sheet *sheet, struct records *recor
     if (state == CSV_MEMORY)
         status = error_memory(error);
     else if (state != CSV_ROW || csv.size != list.size || csv.count == 0)
-        status = error_set(error, BERT_USAGE, "--select: not a row of names: %s",
+        status = error_set(error, BERT_USAGE, "--select: '%s' is not a list of names like id,text",
                            sheet->select);
     if (!status)
         status = make_room(sheet, csv.count, error);

@@ -15,7 +15,7 @@ struct values {
     bool flag;
     int count, number, choice;
     double real;
-    const char *text;
+    const char *text, *file;
     struct cli_list list;
     const char *called;
 };
@@ -49,6 +49,7 @@ static const struct cli_option rows[] = {
      "lines, each of which must end before the eightieth column",
      FIELD(text), .environment = "TEST_CLI_TEXT"},
     {CLI_LIST, "list", 'l', "ITEM", "several", FIELD(list)},
+    {CLI_FILE, "file", 0, "FILE", "a file", FIELD(file)},
     {CLI_CALL, "a-name-that-leaves-no-room", 0, "X", "called", .handle = take_call},
     {CLI_CALL, "maybe", 0, "[=X]", "may go without", .handle = take_maybe},
     {CLI_FLAG, "secret", 0, NULL, "hidden", FIELD(flag), .flags = CLI_HIDDEN},
@@ -169,9 +170,13 @@ static const struct {
     {"--choice", "red green", "--choice: 'red green' is not one of red, green"},
     {"--a-name-that-leaves-no-room", "no",
      "--a-name-that-leaves-no-room: 'no' is refused"},
+    {"--list", "", "--list: must not be empty"},
+    {"--file=", NULL, "--file: must not be empty"},
+    {"--c", NULL, "option '--c' may be --count or --choice"},
     {"--numbr", "5", "unknown option '--numbr'; did you mean '--number'?"},
     {"--nubmer=5", NULL, "unknown option '--nubmer=5'; did you mean '--number'?"},
     {"--secre\x01", NULL, "unknown option '--secre\\x01'"},
+    {"--port", NULL, "unknown option '--port'"}, /* two letters of four from "text" */
     {"--entirely-different", NULL, "unknown option '--entirely-different'"},
     {"-z", NULL, "unknown option '-z'"},
     {"-fz", NULL, "unknown option '-z'"},
@@ -212,6 +217,7 @@ START_TEST(sources_count_in_order) {
     ck_assert(assign("flag", "true", CLI_CONFIG, "c:4"));
     ck_assert(!assign("number", "two", CLI_CONFIG, "c:5")); /* checked though dropped */
     ck_assert(!assign("flag", "yes", CLI_CONFIG, "c:6"));
+    ck_assert(!assign("file", "", CLI_CONFIG, "c:7"));
     ck_assert_int_eq(values.number, 1);
     ck_assert_str_eq(values.text, "environment");
     ck_assert_uint_eq(values.list.count, 1);
@@ -223,6 +229,7 @@ START_TEST(sources_count_in_order) {
                                        "choice: red  # default\n"
                                        "text: \"environment\"  # TEST_CLI_TEXT\n"
                                        "list: [\"x\"]  # command line\n"
+                                       "# file:  # default\n"
                                        "# a-name-that-leaves-no-room:  # default\n"
                                        "# maybe:  # default\n"
                                        "secret: true  # default\n");
