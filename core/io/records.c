@@ -60,7 +60,7 @@ static enum bert_status open_source(struct records *records, struct bert_error *
     const struct source_options *options = &records->options.source;
     enum bert_status status;
     if (records->memory.data) {
-        records->file = "memory";
+        records->file = "the file";
         status = source_open_memory(&records->source, records->memory.data,
                                     records->memory.size, options, error);
     } else {

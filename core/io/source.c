@@ -70,7 +70,7 @@ enum bert_status source_open(struct source **out, const char *path,
 enum bert_status source_open_memory(struct source **out, const char *bytes, size_t size,
                                     const struct source_options *options,
                                     struct bert_error *error) {
-    enum bert_status status = source_new(out, "memory", options, error);
+    enum bert_status status = source_new(out, "the file", options, error);
     if (status)
         return status;
     (*out)->memory = (struct span){bytes, size};

@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { LOG_ROOM = 1 << 20, SHOWN_PATH = 200, SHOWN_TEXT = 2000 };
+enum { LOG_ROOM = 1 << 20, SHOWN_METHOD = 20, SHOWN_PATH = 200, SHOWN_TEXT = 2000 };
 
 struct access_log {
     int file;
@@ -67,7 +67,9 @@ static struct span cut(struct span text, size_t most) {
 
 static void put_human(struct buffer *out, const struct access_entry *entry) {
     put_time(out);
-    buffer_printf(out, " %s %s ", entry->peer, entry->method);
+    buffer_printf(out, " %s ", entry->peer);
+    put_plain(out, span_of(entry->method), SHOWN_METHOD);
+    buffer_add_byte(out, ' ');
     put_plain(out, entry->path, SHOWN_PATH);
     buffer_printf(out, " %u%s %.2fms in=%llu out=%llu", entry->status,
                   entry->complete ? "" : " (client left)", 1e3 * entry->seconds,
@@ -84,8 +86,9 @@ static void put_json(struct buffer *out, const struct access_entry *entry) {
     buffer_add_text(out, "{\"time\":\"");
     put_time(out);
     buffer_printf(out, "\",\"peer\":\"%s\",\"method\":", entry->peer);
-    json_put_text(out, entry->method, strlen(entry->method));
+    struct span method = cut(span_of(entry->method), SHOWN_METHOD);
     struct span path = cut(entry->path, SHOWN_PATH), text = cut(entry->text, SHOWN_TEXT);
+    json_put_text(out, method.data, method.size);
     buffer_add_text(out, ",\"path\":");
     json_put_text(out, path.data, path.size);
     buffer_printf(out,

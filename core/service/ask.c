@@ -14,15 +14,18 @@ static bool is_given(const struct json *value) {
     return json_kind(value) != JSON_KIND_NULL;
 }
 
+static enum bert_status bad_k(struct bert_error *error) {
+    return error_set(error, BERT_RECORD, "\"top_k\" must be a whole number from 1 to %d",
+                     ASK_MOST_K);
+}
+
 static enum bert_status read_k(const struct json *value, int *k,
                                struct bert_error *error) {
     int64_t whole;
     if (!is_given(value))
         return BERT_OK;
-    if (!json_get_whole(value, &whole))
-        return wrong_type("top_k", "a whole number", value, error);
-    if (whole < 1 || whole > ASK_MOST_K)
-        return error_set(error, BERT_RECORD, "\"top_k\" must be 1 to %d", ASK_MOST_K);
+    if (!json_get_whole(value, &whole) || whole < 1 || whole > ASK_MOST_K)
+        return bad_k(error);
     *k = (int)whole;
     return BERT_OK;
 }
@@ -61,6 +64,15 @@ static size_t count_words(struct span list) {
     return count;
 }
 
+static enum bert_status take_words(struct ask *ask, struct span list, const char *name,
+                                   struct bert_error *error) {
+    if (list.size == 0)
+        return error_set(error, BERT_RECORD, "\"%s\" is empty", name);
+    buffer_add(&ask->words, list.data, list.size);
+    ask->word_count = count_words(list);
+    return ask->word_count <= ASK_MOST_WORDS ? BERT_OK : too_many_words(name, error);
+}
+
 /* "满意,一般" or ["满意","一般"]. */
 static enum bert_status read_words(struct ask *ask, const char *name,
                                    const struct json *value, bool may_be_text,
@@ -68,13 +80,8 @@ static enum bert_status read_words(struct ask *ask, const char *name,
     struct span text;
     if (!is_given(value))
         return BERT_OK;
-    if (may_be_text && json_get_text(value, &text)) {
-        if (text.size == 0)
-            return error_set(error, BERT_RECORD, "\"%s\" is empty", name);
-        buffer_add(&ask->words, text.data, text.size);
-        ask->word_count = count_words(text);
-        return ask->word_count <= ASK_MOST_WORDS ? BERT_OK : too_many_words(name, error);
-    }
+    if (may_be_text && json_get_text(value, &text))
+        return take_words(ask, text, name, error);
     if (json_kind(value) != JSON_KIND_LIST)
         return wrong_type(name,
                           may_be_text ? "a text or a list of texts" : "a list of texts",
@@ -150,24 +157,41 @@ static enum bert_status read_fill_mask(struct ask *ask, struct bert_error *error
     return status;
 }
 
-static enum bert_status take_query_text(struct ask *ask, const struct span *text,
-                                        struct bert_error *error) {
+static enum bert_status read_query(struct ask *ask, const struct target *query,
+                                   struct bert_error *error) {
+    struct span words, k;
     ask->texts = calloc(1, sizeof *ask->texts);
     if (!ask->texts)
         return error_memory(error);
-    ask->texts[0] = *text;
     ask->count = 1;
-    return BERT_OK;
+    target_query(query, "text", &ask->texts[0]);
+    if (target_query(query, "words", &words)) {
+        enum bert_status status = take_words(ask, words, "words", error);
+        if (status != BERT_OK)
+            return status;
+        ask->k = 0;
+    }
+    if (!target_query(query, "top_k", &k))
+        return BERT_OK;
+    /* A number is written as in JSON. */
+    if (json_parse(&ask->document, k.data, k.size, 0, NULL) != BERT_OK)
+        ask->document = NULL;
+    return json_kind(ask->document) == JSON_KIND_NUMBER
+               ? read_k(ask->document, &ask->k, error)
+               : bad_k(error);
 }
 
 enum bert_status ask_parse(struct ask *ask, enum ask_shape shape, struct span body,
-                           const struct span *text, const char **code,
+                           const struct target *query, const char **code,
                            struct bert_error *error) {
     memset(ask, 0, sizeof *ask);
     ask->k = ASK_DEFAULT_K;
     *code = "bad_request";
-    if (text)
-        return take_query_text(ask, text, error);
+    if (query)
+        return read_query(ask, query, error);
+    static const char mark[] = "\xef\xbb\xbf"; /* of Windows, in front of a saved file */
+    if (body.size >= 3 && memcmp(body.data, mark, 3) == 0)
+        body = (struct span){body.data + 3, body.size - 3};
     enum bert_status status = json_parse(&ask->document, body.data, body.size, 0, error);
     if (status != BERT_OK) {
         ask->document = NULL;

@@ -8,6 +8,7 @@
 #include "base/bytes.h"
 #include "base/status.h"
 #include "io/json.h"
+#include "service/target.h"
 
 enum ask_shape {
     ASK_PREDICT,   /* {"text", "top_k", "words"} */
@@ -35,10 +36,10 @@ struct ask {
 };
 
 /* Fails with BERT_RECORD and a message for the client, which never quotes the body; *code
- * becomes a word for programs: "bad_json", "bad_request". text: asked for in the query
- * instead of a body, or NULL. Release ask in any case. */
+ * becomes a word for programs: "bad_json", "bad_request". query: holds "text", and maybe
+ * "top_k" and "words", instead of a body, or NULL. Release ask in any case. */
 enum bert_status ask_parse(struct ask *ask, enum ask_shape shape, struct span body,
-                           const struct span *text, const char **code,
+                           const struct target *query, const char **code,
                            struct bert_error *error);
 void ask_release(struct ask *ask);
 

@@ -103,7 +103,7 @@ struct outcome *cache_get(struct cache *cache, struct span key) {
 }
 
 void cache_put(struct cache *cache, struct span key, struct outcome *outcome) {
-    if (cache->most == 0)
+    if (cache->most == 0 || key.size > CACHE_MOST_KEY)
         return;
     struct entry *entry = malloc(sizeof *entry + key.size);
     if (!entry)

@@ -8,6 +8,8 @@
 #include "base/status.h"
 #include "service/outcome.h"
 
+enum { CACHE_MOST_KEY = 64 << 10 }; /* bytes; a larger one is not kept */
+
 struct cache;
 
 /* entries 0: a cache that keeps nothing. */

@@ -33,7 +33,6 @@ struct exchange {
     const char *type;
     struct buffer answer;
     struct http_source source;
-    size_t discarded;
     atomic_bool answered;
     bool begun, settled, handled, waiting, queued, streams, close_after;
 };
@@ -91,8 +90,10 @@ static void describe_peer(struct exchange *exchange) {
         snprintf(peer, room, "%s:%d", host, ntohs(v4->sin_port));
     } else if (address && address->sa_family == AF_INET6) {
         const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)address;
-        inet_ntop(AF_INET6, &v6->sin6_addr, host, sizeof host);
-        snprintf(peer, room, "[%s]:%d", host, ntohs(v6->sin6_port));
+        bool v4 = IN6_IS_ADDR_V4MAPPED(&v6->sin6_addr);
+        inet_ntop(v4 ? AF_INET : AF_INET6, &v6->sin6_addr.s6_addr[v4 ? 12 : 0], host,
+                  sizeof host);
+        snprintf(peer, room, v4 ? "%s:%d" : "[%s]:%d", host, ntohs(v6->sin6_port));
     } else {
         snprintf(peer, room, "unix");
     }
@@ -127,15 +128,14 @@ static enum MHD_Result take_body(struct exchange *exchange, const char *bytes,
     struct http_call *call = &exchange->call;
     size_t count = *size;
     *size = 0;
+    call->received += count;
     if (!call->body_too_large && count > call->body_limit - call->body.size) {
         buffer_release(&call->body);
         call->body = (struct buffer){0};
         call->body_too_large = true;
     }
-    if (call->body_too_large) {
-        exchange->discarded += count;
-        return exchange->discarded > call->body_limit + (1 << 20) ? MHD_NO : MHD_YES;
-    }
+    if (call->body_too_large)
+        return call->received > 2 * call->body_limit + (1 << 20) ? MHD_NO : MHD_YES;
     buffer_add(&call->body, bytes, count);
     return call->body.failed || has_ended_early(exchange) ? MHD_NO : MHD_YES;
 }

@@ -29,6 +29,7 @@ struct http_call {
     bool body_too_large; /* more came (chunked): body is empty, answer 413 */
     bool has_length;     /* length is the Content-Length */
     uint64_t length;
+    uint64_t received; /* bytes of the body so far, after chunks are decoded */
     char peer[64];   /* "127.0.0.1:5000", "[::1]:5000" or "unix" */
     double started;  /* seconds of the monotonic clock */
     unsigned status; /* of the answer; 0 before */

@@ -7,6 +7,10 @@
 #include "service/question.h"
 #include "service/serve_state.h"
 
+/* Theirs repeats the whole sentence for each answer: tokens that a request may have
+ * written, some megabytes. */
+enum { MOST_WRITTEN = 1 << 20 };
+
 struct item {             /* one text */
     struct ticket ticket; /* first: a ticket is its item */
     struct inquiry *inquiry;
@@ -170,6 +174,17 @@ static bool look_up(struct inquiry *inquiry, struct item *item,
     return true;
 }
 
+static enum bert_status check_written(const struct inquiry *inquiry,
+                                      const struct question *question, size_t *written,
+                                      const char **code, struct bert_error *error) {
+    *written += question->tokens * question->answers;
+    if (inquiry->shape != INQUIRY_FILL_MASK || *written <= MOST_WRITTEN)
+        return BERT_OK;
+    *code = "too_many_answers";
+    return error_set(error, BERT_RECORD,
+                     "the answer would be too long: it repeats each text for each word");
+}
+
 /* Checks every text before any is asked; false: the answer has been given. */
 static bool check_texts(struct inquiry *inquiry, struct served_model *model) {
     const struct ask *ask = &inquiry->ask;
@@ -177,6 +192,7 @@ static bool check_texts(struct inquiry *inquiry, struct served_model *model) {
     struct question_options options = {ask->k, words, ask->word_count, ask->refuse_long};
     struct bert_error error;
     const char *code;
+    size_t written = 0;
     if (ask->targets &&
         question_check_targets(model->front, model, words.list, &error) != BERT_OK) {
         serve_failure(inquiry->call, &error, "bad_target");
@@ -187,6 +203,8 @@ static bool check_texts(struct inquiry *inquiry, struct served_model *model) {
         item->inquiry = inquiry;
         enum bert_status status = question_check(&item->question, model->front, model,
                                                  ask->texts[i], &options, &code, &error);
+        if (status == BERT_OK)
+            status = check_written(inquiry, &item->question, &written, &code, &error);
         if (status != BERT_OK) {
             if (inquiry->count > 1)
                 error_set(&error, status, "inputs[%zu]: %s", i, error.message);
@@ -254,18 +272,18 @@ void inquiry_start(struct serve *serve, struct http_call *call,
                    enum inquiry_shape shape) {
     struct ask ask;
     struct bert_error error;
-    struct span query, body = {call->body.data, call->body.size};
+    struct span text, body = {call->body.data, call->body.size};
     const char *code;
     bool in_query =
-        shape == INQUIRY_PREDICT && target_query(&call->target, "text", &query);
+        shape == INQUIRY_PREDICT && target_query(&call->target, "text", &text);
     if (in_query && body.size) {
         serve_error(call, 400, "bad_request",
                     "give the text in the body or in the query");
         return;
     }
     enum ask_shape ask_shape = shape == INQUIRY_FILL_MASK ? ASK_FILL_MASK : ASK_PREDICT;
-    if (ask_parse(&ask, ask_shape, body, in_query ? &query : NULL, &code, &error) !=
-        BERT_OK) {
+    if (ask_parse(&ask, ask_shape, body, in_query ? &call->target : NULL, &code,
+                  &error) != BERT_OK) {
         ask_release(&ask);
         serve_failure(call, &error, code);
         return;

@@ -25,8 +25,6 @@ static bool unix_address(struct sockaddr_un *address, socklen_t *size, const cha
     if (length == 0 || length >= sizeof address->sun_path)
         return false;
     memcpy(address->sun_path, path, length);
-    if (path[0] == '@') /* Linux's abstract names */
-        address->sun_path[0] = '\0';
     *size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + length);
     return true;
 }
@@ -62,18 +60,23 @@ static enum bert_status open_unix(struct listener *listener, const char *path,
             close(made);
         return BERT_IO;
     }
+    struct stat status;
     listener->socket = made;
-    listener->unlink_path = strdup(path);
+    listener->unlink_path = stat(path, &status) == 0 ? strdup(path) : NULL;
+    listener->device = status.st_dev;
+    listener->inode = status.st_ino;
     snprintf(listener->name, sizeof listener->name, "unix:%s", path);
     return BERT_OK;
 }
 
 static int bind_to(const struct addrinfo *address) {
     int made = socket(address->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    int on = 1;
+    int on = 1, off = 0;
     if (made < 0)
         return -1;
     setsockopt(made, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    if (address->ai_family == AF_INET6) /* [::] is all addresses, those of IPv4 too */
+        setsockopt(made, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
     if (bind(made, address->ai_addr, address->ai_addrlen) == 0 &&
         listen(made, BACKLOG) == 0)
         return made;
@@ -108,18 +111,11 @@ static bool port_is_valid(const char *port) {
            strtol(port, NULL, 10) <= 65535;
 }
 
-static enum bert_status open_tcp(struct listener *listener, const char *where,
-                                 struct bert_error *error) {
-    const char *colon = strrchr(where, ':');
-    char host[256] = "";
-    size_t size = colon ? (size_t)(colon - where) : 0;
-    if (!colon || size >= sizeof host || !port_is_valid(colon + 1))
-        return error_set(error, BERT_USAGE,
-                         "'%s' is not HOST:PORT, [V6]:PORT, :PORT or unix:PATH", where);
-    bool bracketed = size >= 2 && where[0] == '[' && where[size - 1] == ']';
-    memcpy(host, where + bracketed, size - 2 * bracketed);
-    struct addrinfo wanted = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE}, *found;
-    int failed = getaddrinfo(host[0] ? host : NULL, colon + 1, &wanted, &found);
+static enum bert_status bind_host(struct listener *listener, const char *where,
+                                  const char *host, const char *port,
+                                  struct bert_error *error) {
+    struct addrinfo wanted = {.ai_socktype = SOCK_STREAM}, *found;
+    int failed = getaddrinfo(host, port, &wanted, &found);
     if (failed)
         return error_set(error, BERT_USAGE, "%s: %s", where, gai_strerror(failed));
     listener->socket = -1;
@@ -131,6 +127,23 @@ static enum bert_status open_tcp(struct listener *listener, const char *where,
         return error_set(error, BERT_IO, "%s: %s", where, strerror(why));
     describe(listener);
     return BERT_OK;
+}
+
+static enum bert_status open_tcp(struct listener *listener, const char *where,
+                                 struct bert_error *error) {
+    const char *colon = strrchr(where, ':');
+    char host[256] = "";
+    size_t size = colon ? (size_t)(colon - where) : 0;
+    if (!colon || size >= sizeof host || !port_is_valid(colon + 1))
+        return error_set(error, BERT_USAGE,
+                         "'%s' is not HOST:PORT, [V6]:PORT, :PORT or unix:PATH", where);
+    bool bracketed = size >= 2 && where[0] == '[' && where[size - 1] == ']';
+    memcpy(host, where + bracketed, size - 2 * bracketed);
+    if (host[0])
+        return bind_host(listener, where, host, colon + 1, error);
+    return bind_host(listener, where, "::", colon + 1, error) == BERT_OK
+               ? BERT_OK /* else without IPv6 */
+               : bind_host(listener, where, "0.0.0.0", colon + 1, error);
 }
 
 /* LISTEN_PID guards against variables that were meant for a parent. */
@@ -169,7 +182,9 @@ enum bert_status listener_open(struct listener *listener, const char *where,
 }
 
 void listener_release(struct listener *listener) {
-    if (listener->unlink_path)
+    struct stat status;
+    if (listener->unlink_path && stat(listener->unlink_path, &status) == 0 &&
+        status.st_dev == listener->device && status.st_ino == listener->inode)
         unlink(listener->unlink_path);
     free(listener->unlink_path);
     listener->unlink_path = NULL;
@@ -181,6 +196,8 @@ void listen_notify(const char *state) {
     socklen_t size = 0;
     if (!path || !unix_address(&address, &size, path))
         return;
+    if (path[0] == '@') /* one of Linux's abstract names */
+        address.sun_path[0] = '\0';
     int out = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     if (out < 0)
         return;

@@ -7,11 +7,15 @@
 
 #include "base/status.h"
 
+#include <sys/types.h>
+
 struct listener {
     int socket;
     bool inherited;
     char name[160];    /* for people: "http://127.0.0.1:8000", "unix:/run/bert.sock" */
     char *unlink_path; /* the Unix socket that listener_release removes, or NULL */
+    dev_t device;      /* and what stands there is still ours while it is this file */
+    ino_t inode;
 };
 
 /* where: "HOST:PORT", "[V6]:PORT", ":PORT" (all addresses), "unix:PATH" or "/PATH"; NULL

@@ -61,7 +61,7 @@ enum bert_status question_check(struct question *question, struct bert_session *
     if (!fits && options->refuse_long)
         return refuse(code, "too_long", error, why);
     question->tokens = tokens.count;
-    question->masks = masks;
+    question->answers = masks * answers;
     question->cost = fits ? tokens.count : masks * positions;
     if (question->cost > QUESTION_MOST_COST)
         return refuse(code, "too_long", error, "the text is too long for so many masks");

@@ -17,7 +17,8 @@ enum {
 
 struct question {
     struct buffer key; /* of the cache */
-    size_t tokens, masks, cost;
+    size_t tokens, cost;
+    size_t answers; /* at most, of all its masks */
 };
 
 struct question_options {

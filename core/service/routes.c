@@ -3,6 +3,7 @@
  * routes.c: which call goes where, and what every call must pass first: a clean target, a
  * known route and method, one way of telling the body's length, the key, the size. */
 #include "io/json.h"
+#include "model/bertfile.h"
 #include "service/page.h"
 #include "service/serve_state.h"
 
@@ -253,11 +254,6 @@ static void answer_health(struct serve *serve, struct http_call *call) {
     served_model_drop(model);
 }
 
-static const char *precision_name(enum bert_precision precision) {
-    static const char *const names[] = {"default", "f32", "f16", "int8"};
-    return names[precision];
-}
-
 static void put_member(struct buffer *out, const char *name, const char *value) {
     buffer_printf(out, ",\"%s\":", name);
     if (value)
@@ -358,7 +354,7 @@ static void finish(void *arg, struct http_call *call, bool complete) {
         .method = call->method,
         .status = call->status,
         .complete = complete,
-        .received = call->length,
+        .received = call->received,
         .sent = call->sent,
         .seconds = seconds,
         .path = {call->raw_target.data, strcspn(call->raw_target.data, "?")}};

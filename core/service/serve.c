@@ -5,11 +5,12 @@
 #include "service/serve_state.h"
 
 #include "io/json.h"
+#include "model/bertfile.h"
 
 #include <stdarg.h>
 #include <unistd.h>
 
-enum { BATCH_TEXTS = 8, BATCH_TOKENS = 1024, DRAIN_STEP_MS = 10 };
+enum { BATCH_TEXTS = 8, BATCH_TOKENS = 1024, DRAIN_STEP_MS = 10, SENDING_SECONDS = 1 };
 
 struct served_model *serve_model(struct serve *serve) {
     pthread_mutex_lock(&serve->lock);
@@ -131,13 +132,12 @@ enum bert_status serve_load(struct serve *serve, struct bert_error *error) {
     pthread_mutex_unlock(&serve->lock);
     served_model_drop(old);
     cache_clear(serve->cache);
-    const char *precisions[] = {"default", "f32", "f16", "int8"};
     const struct bert_info *info = &fresh->info;
     if (!first)
         atomic_fetch_add(&serve->metrics.reloads, 1);
     access_log_note(serve->log, "%s %s (%s, %s, %s %s)",
                     first ? "ready on" : "reloaded on", serve->listener.name, info->name,
-                    precisions[info->precision], info->device, info->kernel);
+                    precision_name(info->precision), info->device, info->kernel);
     if (first)
         listen_notify("READY=1");
     return BERT_OK;
@@ -159,7 +159,8 @@ bool serve_drain(struct serve *serve, int seconds, bool (*hurry)(void)) {
     return http_calls(serve->http) == 0;
 }
 
-/* Calls that wait are answered before the HTTP server may end. */
+/* Calls that wait are answered, and their answers sent, before the HTTP server may end;
+ * the others, whose clients dawdle, are cut off. */
 static void end_waiting(struct serve *serve) {
     atomic_store(&serve->ending, true);
     if (serve->batcher)
@@ -168,6 +169,9 @@ static void end_waiting(struct serve *serve) {
     while (serve->upload_threads)
         pthread_cond_wait(&serve->upload_ended, &serve->upload_lock);
     pthread_mutex_unlock(&serve->upload_lock);
+    double end = metrics_now() + SENDING_SECONDS;
+    while (serve->http && http_calls(serve->http) > 0 && metrics_now() < end)
+        pause_briefly();
 }
 
 void serve_free(struct serve *serve) {

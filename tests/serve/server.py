@@ -140,6 +140,11 @@ class Server:
             return int(re.search(r'VmRSS:\s+(\d+)', status.read()).group(1))
 
 
+def request(body, *headers, path='/predict'):
+    lines = [f'POST {path} HTTP/1.1', 'Host: x', f'Content-Length: {len(body)}', *headers]
+    return '\r\n'.join(lines).encode() + b'\r\n\r\n' + body
+
+
 def receive(link):
     data = b''
     try:

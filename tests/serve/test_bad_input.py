@@ -72,6 +72,8 @@ class BadInput(unittest.TestCase):
             self.refused('/predict', json.dumps({'text': value}).encode(), 'bad_request')
         for value in (1, None, True, {}, [], [1], [None], [['a[MASK]']], ['a[MASK]'] * 129):
             self.refused('/', json.dumps({'inputs': value}).encode(), 'bad_request')
+        said = self.refused('/predict', b'{"text":"a[MASK]","top_k":1.5}', 'bad_request')
+        self.assertIn('a whole number from 1 to 1000', said)
         for key, values in {'top_k': (0, -1, 1001, 1.5, '5', [], 10 ** 30, 1e400),
                             'words': (1, '', [], [1], [''], {}, 'a' * 10 + ',' * 2000,
                                       ['a\nb'])}.items():
@@ -95,6 +97,10 @@ class BadInput(unittest.TestCase):
                      'too_many_masks')
         self.refused('/predict', json.dumps({'text': '[MASK]' * 100, 'top_k': 1000}).encode(),
                      'too_many_answers')
+        # Theirs repeats the sentence for each word: that must not fill the memory.
+        for inputs in '好' * 60000 + '[MASK]', ['好' * 600 + '[MASK]'] * 100:
+            self.refused('/', json.dumps({'inputs': inputs, 'parameters': {'top_k': 100}})
+                         .encode(), 'too_many_answers')
         far_apart = ('好' * 600 + '[MASK]') * 40
         self.refused('/predict', json.dumps({'text': far_apart}).encode(), 'too_long')
 
@@ -206,6 +212,13 @@ class BadInput(unittest.TestCase):
                      b'text\n\xff\xfe[MASK]\n', '\ufefftext\nx'.encode('utf-16')):
             self.assertIn(self.server.upload(data)[0], (200, 400), data[:20])
         self.assertEqual(self.server.upload(good, '?format=xml')[0], 400)
+
+    def test_a_file_is_called_so_in_messages(self):
+        for data, said in ((b'\xff\xff\xff,text\n1,2\n', 'the file:1: '),
+                           ('text\n'.encode('utf-16'), 'the file is UTF-16 ')):
+            status, _, body = self.server.upload(data)
+            self.assertEqual((status, json.loads(body)['code']), (400, 'bad_csv'))
+            self.assertTrue(json.loads(body)['error'].startswith(said), body)
 
     def test_V05_rows_that_cannot_be_read_say_so(self):
         rows = json.loads(self.server.upload('text\n好[MASK]\n"坏[MASK]\n'.encode())[2])['rows']

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Connections, signals, sockets, keys and logs."""
+"""Connections, sockets, keys and logs."""
 import concurrent.futures
 import http.client
 import json
@@ -13,14 +13,9 @@ import threading
 import time
 import unittest
 
-from server import MODEL, PROGRAM, Server, receive, status_of, temporary_file
+from server import MODEL, PROGRAM, Server, receive, request, status_of, temporary_file
 
 GOOD = json.dumps({'text': '今天天气真[MASK]啊。'}).encode()
-
-
-def request(body, *headers, path='/predict'):
-    lines = [f'POST {path} HTTP/1.1', 'Host: x', f'Content-Length: {len(body)}', *headers]
-    return '\r\n'.join(lines).encode() + b'\r\n\r\n' + body
 
 
 class Slow(unittest.TestCase):
@@ -143,98 +138,6 @@ class Load(unittest.TestCase):
         self.assertEqual(listed, [json.loads(a) for a in alone])
 
 
-class Signals(unittest.TestCase):
-    def test_term_answers_what_is_in_progress(self):
-        server = Server('-j1', '--cache=0', '--drain=60')
-        rows = 'text\n' + ''.join(f'第{i}行有[MASK]字\n' for i in range(1500))
-        link = socket.create_connection(('127.0.0.1', server.port), timeout=30)
-        link.sendall(request(rows.encode(), 'Content-Type: text/csv',
-                             path='/api/batch?format=jsonl'))
-        data = link.recv(1000)
-        server.process.send_signal(signal.SIGTERM)
-        server.wait_for('draining 1 request')
-        with self.assertRaises(OSError):
-            socket.create_connection(('127.0.0.1', server.port), timeout=2)
-        data += receive(link)
-        self.assertEqual(data.count(b'"id":'), 1500)
-        self.assertEqual(server.stop(), 0)
-
-    def test_term_does_not_wait_longer_than_asked(self):
-        server = Server('-j1', '--drain=1', '--cache=0')
-        links = []
-        for _ in range(3):
-            rows = 'text\n' + ('长' * 300 + '[MASK]\n') * 60000
-            links.append(socket.create_connection(('127.0.0.1', server.port), timeout=30))
-            links[-1].sendall(request(rows.encode(), 'Content-Type: text/csv',
-                                      path='/api/batch'))
-        stalled = socket.create_connection(('127.0.0.1', server.port))
-        stalled.sendall(b'POST /predict HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n')
-        links[0].recv(100)
-        started = time.monotonic()
-        self.assertEqual(server.stop(), 0)
-        self.assertLess(time.monotonic() - started, 8)
-        for link in [*links, stalled]:
-            link.close()
-
-    def test_a_second_term_ends_at_once(self):
-        server = Server('--drain=60')
-        link = socket.create_connection(('127.0.0.1', server.port))
-        link.sendall(b'POST /predict HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n')
-        while server.metric('requests_in_progress') < 2:
-            time.sleep(0.01)
-        server.process.send_signal(signal.SIGTERM)
-        server.wait_for('draining')
-        started = time.monotonic()
-        self.assertEqual(server.stop(), 0)
-        self.assertLess(time.monotonic() - started, 5)
-        link.close()
-
-    def test_hup_reloads_without_losing_a_request(self):
-        with Server('--cache=0') as server:
-            failed, stop = [], threading.Event()
-
-            def load(worker):
-                connection, i = server.connect(), 0
-                while not stop.is_set():
-                    connection.request('POST', '/', json.dumps({'inputs': f'{worker}-{i}[MASK]'}))
-                    answer = connection.getresponse()
-                    answer.read()
-                    if answer.status != 200:
-                        failed.append(answer.status)
-                    i += 1
-                connection.close()
-            workers = [threading.Thread(target=load, args=(w,)) for w in range(6)]
-            for worker in workers:
-                worker.start()
-            for count in range(1, 5):
-                server.process.send_signal(signal.SIGHUP)
-                server.wait_for(r'(?s)(reloaded on.*){%d}' % count)
-            stop.set()
-            for worker in workers:
-                worker.join()
-            self.assertEqual(failed, [])
-            self.assertEqual(server.metric('reloads_total'), 4)
-
-    def test_hup_with_a_bad_model_keeps_the_old(self):
-        with tempfile.TemporaryDirectory() as folder:
-            model = os.path.join(folder, 'model')
-            os.symlink(os.path.abspath('tests/golden/tiny/f32'), model)
-            with Server(model=model) as server:
-                before = server.post('/', {'inputs': '今天[MASK]气'})
-                os.unlink(model)
-                server.process.send_signal(signal.SIGHUP)
-                server.wait_for('the old model stays')
-                self.assertEqual(server.post('/', {'inputs': '今天[MASK]气'}), before)
-                self.assertEqual(server.metric('reload_failures_total'), 1)
-                os.symlink(os.path.abspath('tests/golden/tiny/untied'), model)
-                server.process.send_signal(signal.SIGHUP)
-                server.wait_for('reloaded on')
-                after = server.post('/', {'inputs': '今天[MASK]气'})
-                self.assertEqual(after[0], 200)
-                self.assertNotEqual(after, before)  # and the cache is of the new one
-            self.assertEqual(server.process.returncode, 0)
-
-
 class Starting(unittest.TestCase):
     def test_first_answer_soon(self):
         best = 9.0
@@ -267,6 +170,44 @@ class Starting(unittest.TestCase):
 
 
 class Sockets(unittest.TestCase):
+    def test_all_addresses_are_those_of_ipv6_too(self):
+        with Server(listen=':0') as server:
+            hosts = ['127.0.0.1']
+            try:
+                socket.create_server(('::1', 0), family=socket.AF_INET6).close()
+                hosts.append('::1')
+            except OSError:
+                pass  # no IPv6 here
+            for host in hosts:
+                with socket.create_connection((host, server.port), timeout=10) as link:
+                    link.sendall(request(GOOD, 'Connection: close'))
+                    self.assertEqual(status_of(receive(link)), 200)
+            server.wait_for(r' 127\.0\.0\.1:\d+ POST')
+
+    def test_an_old_server_leaves_the_socket_of_a_new_one(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, 's')
+            old = Server('--drain=20', listen=path)
+            with socket.socket(socket.AF_UNIX) as link:
+                link.connect(path)
+                link.sendall(request(GOOD)[:-5])
+                old.wait_for('ready')
+                while 'requests_in_progress 2' not in self.metrics(path):
+                    time.sleep(0.01)
+                old.process.send_signal(signal.SIGTERM)
+                old.wait_for('draining')
+                with Server(listen=path):
+                    link.sendall(GOOD[-5:])
+                    self.assertEqual(status_of(receive(link)), 200)
+                    self.assertEqual(old.stop(), 0)
+                    self.assertEqual(self.ask_unix(path), 200)
+
+    def metrics(self, path):
+        with socket.socket(socket.AF_UNIX) as link:
+            link.connect(path)
+            link.sendall(b'GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n')
+            return receive(link).decode()
+
     def ask_unix(self, path):
         with socket.socket(socket.AF_UNIX) as link:
             link.settimeout(10)
@@ -383,16 +324,20 @@ class Logs(unittest.TestCase):
             server.post('/predict', {'text': self.SECRET})
             server.request('POST', '/predict?text=' + quote(self.SECRET))
             server.request('GET', '/%0a%1b[31mred')
+            server.raw(b'\x1b[31mGET\xff / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n')
+            server.raw(b'POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n'
+                       b'Connection: close\r\n\r\n3\r\n{:}\r\n0\r\n\r\n')
             server.stop()
             return server.lines
 
     def test_plain(self):
         lines = self.lines_of()
         self.assertTrue(lines[0].startswith('bert-serve: ready on http://127.0.0.1:'))
-        calls = [line for line in lines if ' POST ' in line or ' GET ' in line]
-        self.assertEqual(len(calls), 3)
+        calls = [line for line in lines if ' 127.0.0.1:' in line]
+        self.assertEqual(len(calls), 5)
         self.assertRegex(calls[0], r'^\d{4}-\d\d-\d\dT[\d:.]+Z 127\.0\.0\.1:\d+ POST /predict '
                                    r'200 [\d.]+ms in=\d+ out=\d+ \d+ tokens\n$')
+        self.assertIn(' in=3 ', calls[4])
         text = ''.join(lines)
         self.assertNotIn('知道', text)
         self.assertNotIn('%E7%9F%A5', text.upper())
@@ -402,7 +347,8 @@ class Logs(unittest.TestCase):
         lines = [json.loads(line) for line in self.lines_of('--log=json')]
         calls = [line for line in lines if 'path' in line]
         self.assertEqual([(c['method'], c['status']) for c in calls],
-                         [('POST', 200), ('POST', 200), ('GET', 400)])
+                         [('POST', 200), ('POST', 200), ('GET', 400),
+                          ('\x1b[31mGET\ufffd', 405), ('POST', 400)])
         self.assertEqual(calls[1]['work'], 'hit')
         self.assertNotIn('text', calls[0])
 

@@ -112,6 +112,19 @@ class Predict(unittest.TestCase):
         self.assertEqual((status, json.loads(data)), (200, body))
         self.assertEqual(self.server.post('/predict?text=' + quote(TEXT), {'text': TEXT})[0],
                          400)  # which of them?
+        path = '/predict?text=' + quote(TEXT)
+        self.assertEqual(self.server.post(path + '&top_k=2', b'')[1]['results'],
+                         body['results'][:2])
+        words = self.server.post('/predict', {'text': TEXT, 'words': '好,热'})
+        self.assertEqual(self.server.post(path + '&words=' + quote('好,热'), b''), words)
+        for wrong in '&top_k=0', '&top_k=x', '&top_k=', '&top_k=%221%22', '&words=':
+            status, answer = self.server.post(path + wrong, b'')
+            self.assertEqual((status, answer['code']), (400, 'bad_request'), wrong)
+
+    def test_a_byte_order_mark_is_no_part_of_the_json(self):
+        body = json.dumps({'text': TEXT}).encode()
+        self.assertEqual(self.server.post('/predict', b'\xef\xbb\xbf' + body),
+                         self.server.post('/predict', body))
 
     def test_several_masks_are_lists_of_lists(self):
         text = '北京是[MASK][MASK]的首都。'

@@ -204,6 +204,11 @@ START_TEST(cache_forgets_the_least_recently_used) {
     ck_assert(holds(cache, "999") && holds(cache, "997") && !holds(cache, "996"));
     cache_clear(cache);
     ck_assert_uint_eq(cache_count(cache), 0);
+    static char huge[CACHE_MOST_KEY + 1]; /* of a text that would take too much memory */
+    cache_put(cache, (struct span){huge, sizeof huge}, outcome);
+    ck_assert_uint_eq(cache_count(cache), 0);
+    cache_put(cache, (struct span){huge, sizeof huge - 1}, outcome);
+    ck_assert_uint_eq(cache_count(cache), 1);
     cache_free(cache);
     ck_assert_int_eq(cache_new(&cache, 0, NULL), BERT_OK);
     cache_put(cache, span_of("a"), outcome);
