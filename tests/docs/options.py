@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 #
 # options.py BUILD: --help, the manual pages of each language and the option tables name the
-# same options with the same letters and arguments; each page is in order: no complaint of
-# mandoc, cross references that lead somewhere, shared parts as in shared/. Ends with
-# "N passed, N failed, N skipped".
+# same options with the same letters and arguments. Each page is there in Chinese, too, and in
+# order: no complaint of mandoc, cross references that lead somewhere, shared parts as in
+# shared/. Ends with "N passed, N failed, N skipped".
 import glob
 import os
 import re
@@ -79,6 +79,9 @@ def main():
             else:
                 check(os.path.relpath(page, ROOT), "is missing")
 
+    for page in sorted(glob.glob(folders[0] + "/*.[157]")):
+        name = os.path.join("man/zh_CN", os.path.basename(page))
+        check(name, "" if os.path.exists(os.path.join(ROOT, name)) else "is missing")
     with tempfile.TemporaryDirectory() as fresh:
         for folder in folders:
             pages = sorted(glob.glob(folder + "/*.[157]"))
