@@ -4,10 +4,63 @@
  * json_t. */
 #include "io/json.h"
 
+#include "base/arena.h"
 #include "base/utf8.h"
 
 #include <jansson.h>
 #include <math.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdlib.h>
+
+/* ---- Memory ---- */
+
+/* Out of memory, the library loses characters of a text or ends the process. So while it
+ * reads, all that it takes comes from the document's arena, and is given back with that
+ * alone; and where there is none left, a jump leaves the library at once. Others in the
+ * process who use it keep the functions that they had. */
+struct reading {
+    struct arena *arena;
+    jmp_buf failed;
+};
+static _Thread_local struct reading *reading;
+static json_malloc_t others_take;
+static json_free_t others_drop;
+
+enum { OWNER = 16 }; /* bytes before each piece, where its arena stands */
+
+static void *take(size_t size) {
+    if (!reading)
+        return others_take(size);
+    struct arena **piece =
+        size < SIZE_MAX - OWNER ? arena_alloc(reading->arena, OWNER + size) : NULL;
+    if (!piece)
+        longjmp(reading->failed, 1);
+    *piece = reading->arena;
+    return (char *)piece + OWNER;
+}
+
+static void drop(void *memory) {
+    if (!reading)
+        others_drop(memory);
+}
+
+static void set_functions(void) {
+    json_get_alloc_funcs(&others_take, &others_drop);
+    json_set_alloc_funcs(take, drop);
+}
+
+static void free_arena(struct arena *arena) {
+    arena_release(arena);
+    free(arena);
+}
+
+/* true, false and null are the library's own. */
+static bool is_piece(const json_t *value) {
+    return value && json_typeof(value) < JSON_TRUE;
+}
+
+/* ---- Reading ---- */
 
 /* The library's own limit of nesting is thousands deep and fixed when it is built. */
 static bool too_deep(const char *bytes, size_t size) {
@@ -32,6 +85,26 @@ static bool too_deep(const char *bytes, size_t size) {
     return false;
 }
 
+/* False when memory ran out. */
+static bool load(struct arena *arena, const char *bytes, size_t size, json_t **value,
+                 json_error_t *why) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    const size_t flags = JSON_REJECT_DUPLICATES | JSON_DECODE_ANY | JSON_ALLOW_NUL;
+    struct reading mine = {.arena = arena};
+    pthread_once(&once, set_functions);
+    reading = &mine;
+    bool whole = setjmp(mine.failed) == 0;
+    if (whole) {
+        *value = json_loadb(bytes, size, flags, why);
+        /* A number of 20 digits is good JSON: it may stand in a record that we only pass
+         * on. */
+        if (!*value && json_error_code(why) == json_error_numeric_overflow)
+            *value = json_loadb(bytes, size, flags | JSON_DECODE_INT_AS_REAL, why);
+    }
+    reading = NULL;
+    return whole;
+}
+
 enum bert_status json_parse(struct json **document, const char *bytes, size_t size,
                             size_t limit, struct bert_error *error) {
     if (limit && size > limit)
@@ -39,13 +112,16 @@ enum bert_status json_parse(struct json **document, const char *bytes, size_t si
                          limit);
     if (too_deep(bytes, size))
         return error_set(error, BERT_RECORD, "JSON nested more than %d deep", JSON_DEPTH);
-    size_t flags = JSON_REJECT_DUPLICATES | JSON_DECODE_ANY | JSON_ALLOW_NUL;
+    struct arena *arena = calloc(1, sizeof *arena);
     json_error_t why;
-    json_t *value = json_loadb(bytes, size, flags, &why);
-    /* A number of 20 digits is good JSON: it may stand in a record that we only pass on.
-     */
-    if (!value && json_error_code(&why) == json_error_numeric_overflow)
-        value = json_loadb(bytes, size, flags | JSON_DECODE_INT_AS_REAL, &why);
+    json_t *value = NULL;
+    if (!arena || !load(arena, bytes, size, &value, &why)) {
+        if (arena)
+            free_arena(arena);
+        return error_memory(error);
+    }
+    if (!is_piece(value))
+        free_arena(arena);
     if (!value)
         return error_set(error, BERT_RECORD, "line %d column %d: %s", why.line,
                          why.column, why.text);
@@ -54,7 +130,8 @@ enum bert_status json_parse(struct json **document, const char *bytes, size_t si
 }
 
 void json_free(struct json *document) {
-    json_decref((json_t *)document);
+    if (is_piece((json_t *)document))
+        free_arena(*(struct arena **)((char *)document - OWNER));
 }
 
 enum json_kind json_kind(const struct json *value) {

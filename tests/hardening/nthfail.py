@@ -36,7 +36,7 @@ def ask(process, path):
     connection or the answer."""
     body = json.dumps({"text": "今天天气真[MASK]啊"}).encode()
     head = "POST /predict HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: %d"
-    for _ in range(200):
+    for _ in range(3000):
         with socket.socket(socket.AF_UNIX) as connection:
             connection.settimeout(10)
             try:
