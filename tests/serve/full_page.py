@@ -151,6 +151,22 @@ class Page(unittest.TestCase):
         for part in 'ms', self.one('#precision').text, self.one('#model').text:
             self.assertIn(part, self.browser.title)
 
+    def test_copy(self):
+        for clipboard in True, False:  # a page by plain HTTP from elsewhere has none
+            self.predict('今天天气真[MASK]啊。')
+            if not clipboard:
+                self.browser.execute_script(
+                    'Object.defineProperty(navigator, "clipboard", {value: undefined})')
+            self.all('.bar')[1 if clipboard else 2].click()
+            chosen = self.one('.sentence').text.replace('\n', '')
+            copy = self.one('.tools button')
+            copy.click()
+            self.until(lambda: copy.text == '已复制')
+            box = self.one('#text')
+            box.clear()
+            box.send_keys(Keys.CONTROL, 'v')
+            self.assertEqual(box.get_attribute('value'), chosen)
+
     def test_keyboard_alone(self):
         self.one('#text').send_keys('天[MASK]气', Keys.ENTER)
         self.until(lambda: self.all('.bar'))

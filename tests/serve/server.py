@@ -135,9 +135,9 @@ class Server:
     def open_files(self):
         return len(os.listdir(f'/proc/{self.process.pid}/fd'))
 
-    def resident_kib(self):
+    def resident_kib(self, kind='VmRSS'):
         with open(f'/proc/{self.process.pid}/status', encoding='ascii') as status:
-            return int(re.search(r'VmRSS:\s+(\d+)', status.read()).group(1))
+            return int(re.search(kind + r':\s+(\d+)', status.read()).group(1))
 
 
 def request(body, *headers, path='/predict'):
