@@ -50,8 +50,8 @@ static const struct cli_program program = {
         "pytorch_model.bin), a TensorFlow checkpoint's prefix, or a model.bert of f32\n"
         "or f16. Without --precision a model.bert gets int8 weights, and a folder the\n"
         "types of its source. Nothing in SRC is ever executed.\n"
-        "Exit status: 0 done, 2 usage, 3 SRC is no usable model, 4 I/O, 5 memory,\n"
-        "130 or 143 stopped by a signal."};
+        "Exit status: 0 done, 1 some texts of --compare failed, 2 usage, 3 SRC is no\n"
+        "usable model, 4 I/O, 5 memory, 130 or 143 stopped by a signal."};
 
 /* ---- Converting ---- */
 
