@@ -3,8 +3,9 @@
  * convert_check.c: looks at models without changing them. */
 #include "base/path.h"
 #include "io/json.h"
-#include "model/safetensors.h"
+#include "io/tsv.h"
 #include "model/origin.h"
+#include "model/safetensors.h"
 #include "service/convert.h"
 
 #include <math.h>
@@ -26,26 +27,11 @@ static size_t tensor_bytes_stored(const struct tensor *tensor) {
     return 0;
 }
 
-/* Names come from strangers' files: control characters would break the lines. */
-static void put_cell(struct buffer *out, const char *text) {
-    for (; *text; text++) {
-        const char *escape = *text == '\t'   ? "\\t"
-                             : *text == '\n' ? "\\n"
-                             : *text == '\r' ? "\\r"
-                             : *text == '\\' ? "\\\\"
-                                             : NULL;
-        if (escape)
-            buffer_add_text(out, escape);
-        else
-            buffer_add_byte(out, *text);
-    }
-}
-
 static void put_row(struct buffer *out, const struct tensor *tensor) {
     char part[NAME_SIZE] = "";
     if (tensor->known)
         names_format(tensor->slot, part);
-    put_cell(out, tensor->name);
+    tsv_put_cell(out, tensor->name, strlen(tensor->name));
     buffer_printf(out, "\t%s\t", element_name(tensor->element));
     put_shape(out, tensor, "x");
     buffer_printf(out, "\t%zu\t%s\n", tensor_bytes_stored(tensor), part);

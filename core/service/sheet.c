@@ -81,7 +81,8 @@ static enum bert_status take_selected(struct sheet *sheet, struct records *recor
     if (state == CSV_MEMORY)
         status = error_memory(error);
     else if (state != CSV_ROW || csv.size != list.size || csv.count == 0)
-        status = error_set(error, BERT_USAGE, "--select: '%s' is not a list of names like id,text",
+        status = error_set(error, BERT_USAGE,
+                           "--select: '%s' is not a list of names like id,text",
                            sheet->select);
     if (!status)
         status = make_room(sheet, csv.count, error);
@@ -119,11 +120,38 @@ static bool added_name(const struct sheet *sheet, size_t i, char *name, size_t s
     return true;
 }
 
-static bool exists(const struct sheet *sheet, struct span name, size_t before) {
-    for (size_t i = 0; i < before; i++)
+static int compare_names(const void *left, const void *right) {
+    const struct span *a = left, *b = right;
+    if (a->size != b->size)
+        return a->size < b->size ? -1 : 1;
+    return a->size ? memcmp(a->data, b->data, a->size) : 0;
+}
+
+static bool exists(const struct sheet *sheet, struct span name) {
+    for (size_t i = 0; i < sheet->count; i++)
         if (span_equal(sheet->names[i], name))
             return true;
     return false;
+}
+
+/* An object has no member twice. Sorted: there are tables of a million columns. */
+static enum bert_status check_unique(const struct sheet *sheet,
+                                     struct bert_error *error) {
+    struct span *sorted = calloc(sheet->count + 1, sizeof *sorted);
+    if (!sorted)
+        return error_memory(error);
+    if (sheet->count > 0)
+        memcpy(sorted, sheet->names, sheet->count * sizeof *sorted);
+    qsort(sorted, sheet->count, sizeof *sorted, compare_names);
+    enum bert_status status = BERT_OK;
+    for (size_t i = 1; i < sheet->count && status == BERT_OK; i++)
+        if (span_equal(sorted[i - 1], sorted[i]))
+            status = error_set(
+                error, BERT_USAGE,
+                "the column '%.*s' stands twice, which an object cannot have",
+                (int)(sorted[i].size < 200 ? sorted[i].size : 200), sorted[i].data);
+    free(sorted);
+    return status;
 }
 
 static enum bert_status check_names(struct sheet *sheet, struct records *records,
@@ -135,22 +163,15 @@ static enum bert_status check_names(struct sheet *sheet, struct records *records
         more = object ? i == 0 : added_name(sheet, i, name, sizeof name);
         if (!more)
             break;
-        if (exists(sheet, span_of(object ? sheet->fill : name), sheet->count))
+        if (exists(sheet, span_of(object ? sheet->fill : name)))
             return error_set(error, BERT_USAGE,
                              "the column '%s' exists already; --prefix=STR gives ours "
                              "other names",
                              object ? sheet->fill : name);
     }
-    for (size_t i = 0; object && i < sheet->count; i++)
-        if (exists(sheet, sheet->names[i], i))
-            return error_set(
-                error, BERT_USAGE,
-                "the column '%.*s' stands twice, which an object cannot have",
-                (int)(sheet->names[i].size < 200 ? sheet->names[i].size : 200),
-                sheet->names[i].data);
     if (object && sheet->from == FORMAT_JSONL)
         records_refuse_member(records, sheet->fill);
-    return BERT_OK;
+    return object ? check_unique(sheet, error) : BERT_OK;
 }
 
 enum bert_status sheet_open(struct sheet *sheet, struct records *records,
