@@ -278,6 +278,8 @@ static enum bert_status open_output(struct run *run, struct bert_error *error) {
         status = sink_open(&run->sink, run->batch->common->output, resuming, error);
     if (!status && resuming)
         return sink_cut(run->sink, run->state.first.output, error);
+    if (!status) /* what it speaks of was cut just now */
+        batch_state_remove(&run->state);
     struct records_progress progress;
     records_progress(run->records, &progress);
     if (!status && !progress.empty)

@@ -37,6 +37,7 @@ enum bert_status batch_state_written(struct batch_state *state,
                                      double now, struct bert_error *error);
 enum bert_status batch_state_save(struct batch_state *state, struct sink *sink,
                                   struct bert_error *error);
-void batch_state_remove(struct batch_state *state); /* all is done */
+/* All is done, or begins anew. */
+void batch_state_remove(struct batch_state *state);
 
 #endif

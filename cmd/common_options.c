@@ -222,6 +222,7 @@ bool common_options_read(struct cli *cli, const struct cli_program *program,
                          const struct cli_table *tables, struct common_options *common,
                          int argc, char **argv) {
     *common = (struct common_options){.device = "auto"};
+    mapping_guard(program->name);
     if (!cli_parse(cli, program, tables, argc, argv))
         return false;
     if (!cli_read_environment(cli) || (!common->no_config && !read_config(cli, common)))
@@ -269,7 +270,6 @@ struct bert_model *common_options_open(struct cli *cli,
     };
     struct bert_model *model = NULL;
     struct bert_error error;
-    mapping_guard(cli->program->name);
     if (bert_open(&model, &options, &error) != BERT_OK) {
         cli_fail(cli, &error);
         return NULL;

@@ -4,7 +4,8 @@
  *   FAULT_WRITE=short    takes at most 7 bytes at a time
  *   FAULT_WRITE=full:N   N bytes fit on the disk; the write that crosses is cut there
  *   FAULT_WRITE=kill:N   the process is killed when N bytes are written, mid-row
- *   FAULT_PWRITE=N       the N-th pwrite comes with a SIGINT
+ *   FAULT_PWRITE=N       the N-th pwrite comes with a SIGINT, or cuts the file to nothing
+ *                        that FAULT_TRUNCATE names
  *   FAULT_FSYNC=N        the N-th fsync fails */
 #include <dlfcn.h>
 #include <errno.h>
@@ -58,8 +59,8 @@ ssize_t write(int fd, const void *bytes, size_t size) {
 ssize_t pwrite(int fd, const void *bytes, size_t size, off_t offset) {
     ssize_t (*real)(int, const void *, size_t, off_t) =
         (ssize_t(*)(int, const void *, size_t, off_t))dlsym(RTLD_NEXT, "pwrite");
-    const char *fault = getenv("FAULT_PWRITE");
-    if (fault && ++placed == atoll(fault))
+    const char *fault = getenv("FAULT_PWRITE"), *cut = getenv("FAULT_TRUNCATE");
+    if (fault && ++placed == atoll(fault) && (!cut || truncate(cut, 0) != 0))
         raise(SIGINT);
     return real(fd, bytes, size, offset);
 }
