@@ -153,6 +153,15 @@ $(B)/bench/%: $(B)/tests/bench/%.o $(B)/libbench.a $(B)/libbert.a
 
 # ---- Packages: missing ones are named before the compiler stumbles ----------------------
 
+# Models are mapped whole, and their numbers read as they lie in the file.
+machine := __SIZEOF_POINTER__ == 8 && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+define look_at_machine
+@printf '%s\n' '#if !($(machine))' '#error' '#endif' | \
+    $(CC) $(CPPFLAGS) $(CFLAGS) -E - >/dev/null 2>&1 || { \
+    echo "bert-tools needs a 64-bit, little-endian machine ($(CC) makes code for another," \
+        "or does not work)"; exit 1; }
+endef
+
 needed := csv.h:libcsv-dev blis.h:libblis-dev jansson.h:libjansson-dev \
     yaml.h:libyaml-dev utf8proc.h:libutf8proc-dev microhttpd.h:libmicrohttpd-dev \
     zip.h:libzip-dev
@@ -166,6 +175,7 @@ done; [ -z "$$missing" ] || { echo "missing packages:$$missing"; \
 @mkdir -p $(@D) && touch $@
 endef
 $(B)/generated/packages:
+	$(look_at_machine)
 	$(call look_for,$(needed))
 $(B)/generated/packages-tests: $(B)/generated/packages
 	$(call look_for,$(needed_tests))

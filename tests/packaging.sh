@@ -3,7 +3,8 @@
 #
 # The build as a packager meets it: two folders give the same bytes, install and uninstall
 # leave nothing behind, a program finds its model from the installed place, a missing
-# package is named, and the portable parts compile for another machine.
+# package is named, a machine of 32 bits is refused, and the portable parts compile for
+# another machine.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 work=$(mktemp -d) || exit 1
@@ -62,6 +63,11 @@ names_packages() {
     grep 'missing packages:.* libcsv-dev.* libzip-dev' "$work/said"
 }
 
+refuses_32_bits() {
+    ! make -C "$work/one" B="$work/none" CC="gcc -m32" >"$work/said" 2>&1 || return
+    grep 'needs a 64-bit, little-endian machine' "$work/said"
+}
+
 refuses_nothing_to_say() {
     ! ./setup >"$work/said" && grep -q '^./setup run' "$work/said"
 }
@@ -89,6 +95,7 @@ try 'two folders give the same bytes' same_bytes
 try 'install and uninstall' comes_and_goes
 try 'an installed program finds its model' answers_installed
 try 'missing packages are named' names_packages
+try 'a machine of 32 bits is refused' refuses_32_bits
 try 'setup explains itself' refuses_nothing_to_say
 try 'the source tarball is whole' builds_from_the_tarball
 if command -v dpkg-shlibdeps >/dev/null && command -v lintian >/dev/null; then
