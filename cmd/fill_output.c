@@ -4,6 +4,8 @@
  */
 #include "fill_output.h"
 
+#include "stream.h"
+
 #include "base/utf8.h"
 #include "io/json.h"
 #include "io/tsv.h"
@@ -180,15 +182,6 @@ static void put_object(struct buffer *out, const struct fill_look *look,
 
 /* ---- The sentence ---- */
 
-/* One line: a line break inside a record becomes a blank. */
-static void put_line(struct buffer *out, const char *bytes, size_t size) {
-    size_t from = out->size;
-    buffer_add(out, bytes, size);
-    for (size_t i = from; !out->failed && i < out->size; i++)
-        if (out->data[i] == '\n' || out->data[i] == '\r')
-            out->data[i] = ' ';
-}
-
 /* What a candidate puts in the place of its mask: its text without the rest of the text.
  */
 static struct span put_in(const struct bert_text *text, const struct bert_mask *mask,
@@ -201,19 +194,19 @@ static void put_sentence(struct buffer *out, const struct bert_text *text,
                          const struct bert_result *result) {
     size_t at = 0;
     if (result->filling_count > 0) {
-        put_line(out, result->fillings[0].text, result->fillings[0].text_length);
+        stream_put_line(out, result->fillings[0].text, result->fillings[0].text_length);
         at = text->length;
     }
     for (size_t m = 0; m < result->mask_count; m++) {
         const struct bert_mask *mask = &result->masks[m];
-        put_line(out, text->bytes + at, mask->offset - at);
+        stream_put_line(out, text->bytes + at, mask->offset - at);
         struct span word = {text->bytes + mask->offset, mask->length};
         if (mask->candidate_count > 0)
             word = put_in(text, mask, &mask->candidates[0]);
         buffer_add(out, word.data, word.size);
         at = mask->offset + mask->length;
     }
-    put_line(out, text->bytes + at, text->length - at);
+    stream_put_line(out, text->bytes + at, text->length - at);
     buffer_add_byte(out, '\n');
 }
 

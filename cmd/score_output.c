@@ -3,6 +3,8 @@
  * score_output.c: rows and objects of bert-score. */
 #include "score_output.h"
 
+#include "stream.h"
+
 #include "base/utf8.h"
 #include "io/json.h"
 #include "io/tsv.h"
@@ -142,7 +144,7 @@ static void put_pair(struct buffer *out, const struct score_look *look,
     /* Equal means go to the first. */
     int choice = scores[1].mean > scores[0].mean;
     if (look->shape == SCORE_TEXT) {
-        buffer_add(out, texts[choice].bytes, texts[choice].length);
+        stream_put_line(out, texts[choice].bytes, texts[choice].length);
         buffer_add_byte(out, '\n');
         return;
     }
@@ -175,7 +177,7 @@ void score_output_put(struct buffer *out, const struct score_look *look,
     if (look->pair[0]) {
         put_pair(out, look, texts, scores);
     } else if (look->shape == SCORE_TEXT) {
-        buffer_add(out, scores->corrected, scores->corrected_length);
+        stream_put_line(out, scores->corrected, scores->corrected_length);
         buffer_add_byte(out, '\n');
     } else if (look->shape == SCORE_JSONL) {
         put_score(out, texts, scores);

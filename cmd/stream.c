@@ -162,6 +162,14 @@ void stream_run(struct stream *stream) {
 
 /* ---- Shapes of output ---- */
 
+void stream_put_line(struct buffer *out, const char *bytes, size_t size) {
+    size_t from = out->size;
+    buffer_add(out, bytes, size);
+    for (size_t i = from; !out->failed && i < out->size; i++)
+        if (out->data[i] == '\n' || out->data[i] == '\r')
+            out->data[i] = ' ';
+}
+
 void stream_write_rows(const struct record *record, struct span answer,
                        struct sink *sink) {
     char number[24];

@@ -38,6 +38,8 @@ struct stream {
 /* Runs it all; the status goes to stream->cli. */
 void stream_run(struct stream *stream);
 
+/* Appends text as one line: line breaks within a record become blanks. */
+void stream_put_line(struct buffer *out, const char *bytes, size_t size);
 /* answer with "NUMBER\t" before each of its lines. */
 void stream_write_rows(const struct record *record, struct span answer,
                        struct sink *sink);
