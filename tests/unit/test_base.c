@@ -583,8 +583,10 @@ static int touch_in_child(bool own_mapping, char *said, size_t size) {
         _exit(*(volatile const unsigned char *)(mapping.data + 500000));
     }
     close(ends[1]);
-    ssize_t got = read(ends[0], said, size - 1);
-    said[got > 0 ? got : 0] = '\0';
+    size_t all = 0;
+    for (ssize_t got; (got = read(ends[0], said + all, size - 1 - all)) > 0;)
+        all += (size_t)got;
+    said[all] = '\0';
     close(ends[0]);
     int status = 0;
     waitpid(child, &status, 0);
