@@ -209,6 +209,10 @@ static struct model_file *load_scratch(void) {
     return file;
 }
 
+static void load_scratch_and_close(void) {
+    loader_close(load_scratch());
+}
+
 /* The message must hold each of the two parts. */
 static void refuses(const char *path, const char *part, const char *other) {
     struct bert_error error = {0};
@@ -244,6 +248,23 @@ START_TEST(t04_conflict_is_noted_and_tokenizer_config_wins) {
     ck_assert(!loader_tokenizer(file)->lower_case);
     ck_assert_ptr_nonnull(strstr(last_note, "tokenizer.json says lowercase"));
     loader_close(file);
+    scratch_end();
+}
+END_TEST
+
+/* C03: absent, the decoder is the word table (f32_is_read_in_place); both there and
+ * different is said, unless the configuration expects it. */
+START_TEST(c03_a_decoder_of_its_own_is_said) {
+    begin_folder();
+    load_scratch_and_close();
+    ck_assert_str_eq(last_note, "");
+    scratch_copy(TINY "untied/model.safetensors", "model.safetensors");
+    write_config(", \"tie_word_embeddings\": false");
+    load_scratch_and_close();
+    ck_assert_str_eq(last_note, "");
+    write_config("");
+    load_scratch_and_close();
+    ck_assert_ptr_nonnull(strstr(last_note, "the decoder's own are used"));
     scratch_end();
 }
 END_TEST
@@ -439,6 +460,7 @@ int main(void) {
     tcase_add_test(files, identity_tells_models_apart);
     tcase_add_test(files, t03_case_is_that_of_tokenizer_config);
     tcase_add_test(files, t04_conflict_is_noted_and_tokenizer_config_wins);
+    tcase_add_test(files, c03_a_decoder_of_its_own_is_said);
     tcase_add_test(files, t30_t31_t32_vocabulary_bytes_are_kept);
     tcase_add_test(files, vocabulary_of_tokenizer_json);
     tcase_add_test(files, folder_without_vocabulary);
