@@ -60,10 +60,11 @@ static void put_item(struct copy *copy, const struct yaml_item *item) {
 static enum bert_status take(void *arg, const struct yaml_item *item,
                              enum yaml_part *culprit, struct bert_error *error) {
     struct copy *copy = arg;
-    require(compare(item->places[YAML_KEY], item->places[YAML_VALUE]) < 0);
-    require(compare(copy->last[YAML_VALUE], item->places[YAML_VALUE]) < 0);
+    /* What is left out, as in {?,}, lies where the next thing does. */
+    require(compare(item->places[YAML_KEY], item->places[YAML_VALUE]) <= 0);
+    require(compare(copy->last[YAML_VALUE], item->places[YAML_VALUE]) <= 0);
     require(!item->section ||
-            compare(item->places[YAML_SECTION], item->places[YAML_KEY]) < 0);
+            compare(item->places[YAML_SECTION], item->places[YAML_KEY]) <= 0);
     put_item(copy, item);
     memcpy(copy->last, item->places, sizeof copy->last);
     buffer_add_text(&copy->items, item->section ? item->section : "\1");
