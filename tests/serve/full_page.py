@@ -287,6 +287,19 @@ class Page(unittest.TestCase):
         self.assertTrue(table[300]['error'])
         os.unlink(path)
 
+    def test_a_file_that_is_dropped(self):
+        self.browser.execute_script('''
+            const carried = new DataTransfer();
+            carried.items.add(new File(["text\\n天[MASK]气\\n"], "dropped.csv"));
+            for (const type of ["dragenter", "dragover", "drop"])
+              document.querySelector("#drop").dispatchEvent(new DragEvent(
+                type, {dataTransfer: carried, bubbles: true, cancelable: true}));''')
+        self.until(lambda: self.one('#file h2'))
+        self.assertEqual(self.one('#file h2').text, 'dropped.csv')
+        self.assertNotIn('over', self.one('#drop').get_attribute('class'))
+        self.one('#file .main').click()
+        self.until(lambda: self.one('#file a[download]'))
+
     def test_names_for_screen_readers(self):
         self.predict(*TWO_LINES)
         nodes = self.browser.execute_cdp_cmd('Accessibility.getFullAXTree', {})['nodes']

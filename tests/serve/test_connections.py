@@ -126,6 +126,17 @@ class Load(unittest.TestCase):
             status, answer = server.post('/', {'inputs': [f'{i}[MASK]' for i in range(5)]})
             self.assertEqual((status, answer['code']), (400, 'too_many_texts'))
 
+    def test_passes_hold_several_texts_but_eight_at_most(self):
+        with Server('-j1', '--cache=0') as server:
+            with concurrent.futures.ThreadPoolExecutor(40) as pool:
+                statuses = list(pool.map(lambda i: server.post('/predict', {
+                    'text': f'第{i}句，' + '话' * 60 + '[MASK]'})[0], range(200)))
+            self.assertEqual(set(statuses), {200})
+            passes = server.metric('batch_size_count')
+            self.assertEqual(server.metric('batch_size_sum'), 200)
+            self.assertLess(passes, 200)
+            self.assertEqual(server.metric('batch_size_bucket{le="8"}'), passes)
+
     def test_answers_do_not_depend_on_neighbours(self):
         texts = [f'第{i}个人说今天[MASK]气很好' + '，真的' * (i % 30) for i in range(60)]
         with Server('--cache=0') as server:
@@ -163,6 +174,13 @@ class Starting(unittest.TestCase):
         with socket.create_server(('127.0.0.1', 0)) as taken:
             where = f'--listen=127.0.0.1:{taken.getsockname()[1]}'
             self.assertEqual(self.run_and_fail(where, '-m', MODEL), 4)
+
+    def test_default_address(self):
+        with socket.socket() as probe:
+            if probe.connect_ex(('127.0.0.1', 8000)) == 0:
+                self.skipTest('port 8000 is taken')
+        with Server(listen=None) as server:
+            self.assertIn('ready on http://127.0.0.1:8000 ', ''.join(server.lines))
 
     def test_model_path_variable(self):
         with Server(model=None, env={'MODEL_PATH': 'tests/golden/tiny/bin-zip'}) as server:
