@@ -86,6 +86,8 @@ static bool check(struct cli *cli, const struct common_options *common,
                   const struct batch_args *args) {
     if (args->text_template && (records->column || records->column_index))
         cli_usage(cli, "--template and -c exclude each other");
+    else if (args->text_template && *args->text_template == '\0')
+        cli_usage(cli, "--template: must not be empty");
     else if (records->column && records->column_index)
         cli_usage(cli, "-c and --column-index exclude each other");
     else if (args->header && args->no_header)

@@ -3,6 +3,7 @@
 bert-fill --mask-token= 'x[MASK]'
 bert-fill -m '' 'x[MASK]'
 bert-batch -o '' in.csv
+bert-batch --template= in.csv
 bert-tokenize --config= in.txt
 bert-serve --api-key-file=
 echo 'model: ""' >c.yaml
