@@ -43,7 +43,8 @@ static double now(void) {
 }
 
 static void say(struct buffer *text) {
-    fwrite(text->data, 1, text->size, stderr);
+    if (text->size > 0) /* an empty buffer has no data, and NULL is not for fwrite */
+        fwrite(text->data, 1, text->size, stderr);
     buffer_release(text);
 }
 
