@@ -79,16 +79,22 @@ refuses_nothing_to_say() {
 }
 
 # Packed twice; that programs do not depend on their folder is same_bytes' to say.
+export SOURCE_DATE_EPOCH=1700000000
 debian_packages() {
     for time in first second; do
-        SOURCE_DATE_EPOCH=1700000000 NVCC=none make -C "$work/one" deb \
-            distfolder="$work/deb" || return
+        NVCC=none make -C "$work/one" deb distfolder="$work/deb" || return
         mv "$work"/deb/bert-tools_*.deb "$work/$time.deb" || return
     done
     cmp "$work/first.deb" "$work/second.deb" || return
     lintian --fail-on error "$work/first.deb" || return
     dpkg-deb -x "$work/first.deb" "$work/unpacked" &&
         "$work/unpacked/usr/bin/bert-fill" '北京是中国的首[MASK]。' | grep -q .
+}
+
+cuda_package() { # for one architecture: each takes its time
+    make -C "$work/one" deb distfolder="$work/deb" cuda_arches=90 || return
+    lintian --fail-on error "$work"/deb/bert-tools-cuda_*.deb || return
+    dpkg-deb -c "$work"/deb/bert-tools-cuda_*.deb | grep '/usr/lib/bert-tools/bert-cuda.so'
 }
 
 try 'the source tarball builds offline, in two folders to the same bytes' same_bytes
@@ -98,7 +104,13 @@ try 'missing packages are named' names_packages
 try 'a machine of 32 bits is refused' refuses_32_bits
 try 'setup explains itself' refuses_nothing_to_say
 if command -v dpkg-shlibdeps >/dev/null && command -v lintian >/dev/null; then
-    try 'Debian packages: the same bytes twice, in order for lintian' debian_packages
+    try 'the Debian package: the same bytes twice, in order for lintian' debian_packages
+    if command -v nvcc >/dev/null; then
+        try 'the package of the CUDA backend' cuda_package
+    else
+        echo "SKIP: tests/packaging.sh: the package of the CUDA backend: nvcc is not installed"
+        skipped=$((skipped + 1))
+    fi
 else
     echo "SKIP: tests/packaging.sh: dpkg-dev or lintian is not installed"
     skipped=$((skipped + 1))
