@@ -112,7 +112,6 @@ static enum bert_status read_texts(struct ask *ask, const char *name,
     ask->texts = calloc(count, sizeof *ask->texts);
     if (!ask->texts)
         return error_memory(error);
-    ask->list = list;
     ask->count = count;
     for (size_t i = 0; i < count; i++) {
         const struct json *item = list ? json_item(value, i) : value;
@@ -164,7 +163,8 @@ static enum bert_status read_query(struct ask *ask, const struct target *query,
     if (!ask->texts)
         return error_memory(error);
     ask->count = 1;
-    target_query(query, "text", &ask->texts[0]);
+    if (!target_query(query, "text", &ask->texts[0]))
+        return error_set(error, BERT_RECORD, "\"text\" is missing");
     if (target_query(query, "words", &words)) {
         enum bert_status status = take_words(ask, words, "words", error);
         if (status != BERT_OK)

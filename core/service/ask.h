@@ -25,7 +25,6 @@ enum {
 struct ask {
     struct span *texts;
     size_t count;
-    bool list;           /* texts came as a list: so does the answer */
     int k;               /* 0: the whole list of words */
     struct buffer words; /* as bert_words_new takes them; empty: none */
     bool word_lines;     /* one a line */
@@ -36,8 +35,8 @@ struct ask {
 };
 
 /* Fails with BERT_RECORD and a message for the client, which never quotes the body; *code
- * becomes a word for programs: "bad_json", "bad_request". query: holds "text", and maybe
- * "top_k" and "words", instead of a body, or NULL. Release ask in any case. */
+ * becomes a word for programs: "bad_json", "bad_request". query: holds "text", "top_k"
+ * and "words" instead of a body, or NULL. Release ask in any case. */
 enum bert_status ask_parse(struct ask *ask, enum ask_shape shape, struct span body,
                            const struct target *query, const char **code,
                            struct bert_error *error);

@@ -30,11 +30,11 @@ struct http_call {
     bool has_length;     /* length is the Content-Length */
     uint64_t length;
     uint64_t received; /* bytes of the body so far, after chunks are decoded */
-    char peer[64];   /* "127.0.0.1:5000", "[::1]:5000" or "unix" */
-    double started;  /* seconds of the monotonic clock */
-    unsigned status; /* of the answer; 0 before */
-    uint64_t sent;   /* bytes of the answer's body, for the log */
-    void *context;   /* the hooks' own; they release it in finish */
+    char peer[64];     /* "127.0.0.1:5000", "[::1]:5000" or "unix" */
+    double started;    /* seconds of the monotonic clock */
+    unsigned status;   /* of the answer; 0 before */
+    uint64_t sent;     /* bytes of the answer's body, for the log */
+    void *context;     /* the hooks' own; they release it in finish */
 };
 
 struct http_hooks {

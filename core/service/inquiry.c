@@ -268,17 +268,21 @@ static void run(struct inquiry *inquiry, struct served_model *model) {
         answer(inquiry);
 }
 
+static bool is_in_query(const struct target *target) {
+    struct span value;
+    return target_query(target, "text", &value) ||
+           target_query(target, "top_k", &value) || target_query(target, "words", &value);
+}
+
 void inquiry_start(struct serve *serve, struct http_call *call,
                    enum inquiry_shape shape) {
     struct ask ask;
     struct bert_error error;
-    struct span text, body = {call->body.data, call->body.size};
+    struct span body = {call->body.data, call->body.size};
     const char *code;
-    bool in_query =
-        shape == INQUIRY_PREDICT && target_query(&call->target, "text", &text);
+    bool in_query = shape == INQUIRY_PREDICT && is_in_query(&call->target);
     if (in_query && body.size) {
-        serve_error(call, 400, "bad_request",
-                    "give the text in the body or in the query");
+        serve_error(call, 400, "bad_request", "ask in the body or in the query");
         return;
     }
     enum ask_shape ask_shape = shape == INQUIRY_FILL_MASK ? ASK_FILL_MASK : ASK_PREDICT;

@@ -22,10 +22,26 @@ static bool lies_in(struct span part, struct span whole) {
            (part.data >= whole.data && part.data + part.size <= whole.data + whole.size);
 }
 
+static void check_ask(struct span body, enum ask_shape shape,
+                      const struct target *query) {
+    struct ask ask;
+    struct bert_error error;
+    const char *code;
+    if (ask_parse(&ask, shape, body, query, &code, &error) == BERT_OK) {
+        require(ask.count >= 1 && ask.count <= ASK_MOST_TEXTS);
+        require(ask.k >= 0 && ask.k <= ASK_MOST_K && (ask.k > 0 || ask.words.size > 0));
+        for (size_t i = 0; i < ask.count; i++)
+            require(utf8_valid_prefix(ask.texts[i].data, ask.texts[i].size) ==
+                    ask.texts[i].size);
+    } else {
+        require(code[0] != '\0' && error.message[0] != '\0');
+    }
+    ask_release(&ask);
+}
+
 static void check_target(struct span raw) {
     struct target target;
     struct bert_error error;
-    struct span value;
     if (target_parse(&target, raw, &error) == BERT_OK) {
         struct span decoded = {target.decoded.data, target.decoded.size};
         require(target.path.size > 0 && target.path.data[0] == '/');
@@ -36,25 +52,9 @@ static void check_target(struct span raw) {
             require(lies_in(text, decoded));
             require(utf8_valid_prefix(text.data, text.size) == text.size);
         }
-        target_query(&target, "text", &value);
+        check_ask(span_of(""), ASK_PREDICT, &target);
     }
     target_release(&target);
-}
-
-static void check_ask(struct span body, enum ask_shape shape) {
-    struct ask ask;
-    struct bert_error error;
-    const char *code;
-    if (ask_parse(&ask, shape, body, NULL, &code, &error) == BERT_OK) {
-        require(ask.count >= 1 && ask.count <= ASK_MOST_TEXTS);
-        require(ask.k >= 0 && ask.k <= ASK_MOST_K && (ask.k > 0 || ask.words.size > 0));
-        for (size_t i = 0; i < ask.count; i++)
-            require(utf8_valid_prefix(ask.texts[i].data, ask.texts[i].size) ==
-                    ask.texts[i].size);
-    } else {
-        require(code[0] != '\0' && error.message[0] != '\0');
-    }
-    ask_release(&ask);
 }
 
 static void check_multipart(const char *type, struct span body) {
@@ -83,7 +83,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (data[0] % 3 == 2)
         check_multipart(text, body);
     else
-        check_ask(body, data[0] % 3 ? ASK_PREDICT : ASK_FILL_MASK);
+        check_ask(body, data[0] % 3 ? ASK_PREDICT : ASK_FILL_MASK, NULL);
     check_target(line);
     free(text);
     return 0;

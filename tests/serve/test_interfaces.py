@@ -112,6 +112,9 @@ class Predict(unittest.TestCase):
         self.assertEqual((status, json.loads(data)), (200, body))
         self.assertEqual(self.server.post('/predict?text=' + quote(TEXT), {'text': TEXT})[0],
                          400)  # which of them?
+        for option in 'top_k=2', 'words=':
+            for data in {'text': TEXT}, b'':
+                self.assertEqual(self.server.post('/predict?' + option, data)[0], 400)
         path = '/predict?text=' + quote(TEXT)
         self.assertEqual(self.server.post(path + '&top_k=2', b'')[1]['results'],
                          body['results'][:2])
