@@ -14,6 +14,7 @@ enum {
     ALL_AT_ONCE = 256,      /* longest list of proper prefixes that is not pruned */
     ROUND = 64,             /* prefixes of one tally in a round of best first */
     GROUP_CELLS = 1u << 21, /* nodes and words of the tallies that go on in step */
+    MOST_CELLS = 1u << 24,  /* of one text's: half a gigabyte */
 };
 static const double negligible = 1e-4; /* of the sum: what may stay unexpanded */
 
@@ -334,6 +335,17 @@ static enum bert_status add_passage(struct count *count, struct passage *passage
     return BERT_OK;
 }
 
+/* False, and the passage's error set, when its tallies would take too much memory. */
+static bool tallies_fit(struct count *count, struct passage *passage, size_t cells) {
+    size_t masks = passage->masks.count;
+    if (masks <= 1 || masks <= MOST_CELLS / cells)
+        return true;
+    passage_fail(passage, count->mlm,
+                 "%zu masks are too much for one record with a list of %zu words", masks,
+                 count->words->count);
+    return false;
+}
+
 /* As many passages as go on in step, from *next on. */
 static enum bert_status add_group(struct count *count, struct passage *passages,
                                   size_t *next, size_t total, size_t answers,
@@ -342,8 +354,10 @@ static enum bert_status add_group(struct count *count, struct passage *passages,
     count->tally_count = 0;
     arena_reset(&count->mlm->scratch);
     for (; end < total && masks * cells < GROUP_CELLS; end++)
-        if (!passages[end].error && answer_affordable(&passages[end], count->mlm,
-                                                      passages[end].masks.count, answers))
+        if (!passages[end].error &&
+            answer_affordable(&passages[end], count->mlm, passages[end].masks.count,
+                              answers) &&
+            tallies_fit(count, &passages[end], cells))
             masks += passages[end].masks.count;
     count->tallies = arena_array(&count->mlm->scratch, masks, sizeof *count->tallies);
     if (!count->tallies || !frame_alloc(&count->frame, count->mlm, &count->mlm->scratch))

@@ -401,6 +401,33 @@ START_TEST(test_refused_words) {
 }
 END_TEST
 
+/* A long list in very many masks is refused before its memory is asked for. */
+START_TEST(test_long_list_in_many_masks) {
+    enum { FIRST = 300, TOKENS = 200, MASKS = 450 };
+    struct buffer list = {0}, text = {0};
+    for (int i = 0; i < TOKENS * TOKENS; i++)
+        buffer_printf(&list, "%s%s\n", bert_token(model, FIRST + i / TOKENS),
+                      bert_token(model, FIRST + i % TOKENS));
+    for (int i = 0; i < MASKS; i++)
+        buffer_add_text(&text, "[MASK]");
+    struct bert_words *words = NULL;
+    ck_assert_msg(bert_words_new(&words, model, list.data, list.size, true, NULL,
+                                 &error) == BERT_OK,
+                  "%s", error.message);
+    struct bert_text record = {.bytes = text.data, .length = text.size};
+    struct bert_fill_options options = {.words = words, .k = 1};
+    struct bert_result result;
+    ck_assert_int_eq(bert_fill(session, &record, 1, &options, &result, &error), BERT_OK);
+    ck_assert_int_eq(result.status, BERT_RECORD);
+    ck_assert_str_eq(
+        result.error,
+        "450 masks are too much for one record with a list of 40000 words");
+    bert_words_free(words);
+    buffer_release(&list);
+    buffer_release(&text);
+}
+END_TEST
+
 /* A baseline divides: over the baseline's own text all words have the same share. */
 START_TEST(test_baseline) {
     static const char *const text = "服务态度很[MASK]。";
@@ -522,6 +549,7 @@ int main(void) {
     tcase_add_test(tests, test_neighbours);
     tcase_add_test(tests, test_lists);
     tcase_add_test(tests, test_refused_words);
+    tcase_add_test(tests, test_long_list_in_many_masks);
     tcase_add_test(tests, test_baseline);
     tcase_add_test(tests, test_suspects);
     tcase_add_test(tests, test_bad_options);
