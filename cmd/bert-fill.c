@@ -92,10 +92,14 @@ static void write_record(void *arg, const struct record *record, struct span tex
         sink_write(sink, answer.data, answer.size);
 }
 
-/* An operand that names a file was probably meant to be read. */
+/* An operand that names a file, or "-", was probably meant to be read. */
 static bool check_operands(struct cli *cli) {
     for (int i = 0; i < cli->operand_count; i++) {
         const char *text = cli->operands[i];
+        if (strcmp(text, "-") == 0) {
+            cli_usage(cli, "'-' is a text here; without one, standard input is read");
+            return false;
+        }
         if (strstr(text, "MASK") || !path_exists(text) || path_is_folder(text))
             continue;
         cli_usage(cli,

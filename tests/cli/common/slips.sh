@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 # Frequent slips, and what is said of them.
 bert-fill --jo 'x[MASK]'
+bert-fill -
 bert-score '今天天气真好'
 bert-tokenize 'a[MASK]'
 bert-batch 评论.csv
