@@ -14,6 +14,7 @@ struct refusals { /* every refused word with its reason, as long as there is roo
 struct builder {
     struct bert_words *words;
     const struct tokenizer *tokenizer;
+    struct arena scratch; /* of one word: tokenizing takes more than its ids */
     size_t longest, capacity, label_capacity;
     struct refusals refused;
 };
@@ -97,7 +98,6 @@ static const char *unsuitable(const struct builder *builder,
 static enum bert_status cut(struct builder *builder, struct span word,
                             struct token_list *tokens, const char **why,
                             struct bert_error *error) {
-    struct arena *arena = &builder->words->arena;
     *why = word.size == 0                                        ? "(empty)"
            : utf8_valid_prefix(word.data, word.size) < word.size ? "(invalid UTF-8)"
            : memchr(word.data, 0, word.size)                     ? "(a NUL byte)"
@@ -106,20 +106,20 @@ static enum bert_status cut(struct builder *builder, struct span word,
     if (*why)
         return BERT_OK;
     int32_t id = tokenizer_id(builder->tokenizer, word);
+    struct token_list found = {.count = 1, .ids = &id};
     enum bert_status status = BERT_OK;
-    if (id >= 0) {
-        int32_t *ids = arena_alloc(arena, sizeof *ids);
-        if (!ids)
-            return error_memory(error);
-        *ids = id;
-        *tokens = (struct token_list){.count = 1, .ids = ids};
-    } else {
-        status = tokenizer_run(builder->tokenizer, word.data, word.size, NULL, arena,
-                               tokens, error);
-    }
-    if (status == BERT_OK)
-        *why = unsuitable(builder, tokens);
-    return status;
+    arena_reset(&builder->scratch);
+    if (id < 0)
+        status = tokenizer_run(builder->tokenizer, word.data, word.size, NULL,
+                               &builder->scratch, &found, error);
+    if (status != BERT_OK || (*why = unsuitable(builder, &found)))
+        return status;
+    int32_t *ids = arena_alloc(&builder->words->arena, found.count * sizeof *ids);
+    if (!ids)
+        return error_memory(error);
+    memcpy(ids, found.ids, found.count * sizeof *ids);
+    *tokens = (struct token_list){.count = found.count, .ids = ids};
+    return BERT_OK;
 }
 
 /* ---- The list -------------------------------------------------------------------- */
@@ -334,6 +334,7 @@ enum bert_status wordlist_new(struct bert_words **words,
     if (!*words)
         return error_memory(error);
     arena_init(&(*words)->arena);
+    arena_init(&builder.scratch);
     enum bert_status status = BERT_OK;
     if (lines)
         status = read_lines(&builder, list, error);
@@ -342,6 +343,7 @@ enum bert_status wordlist_new(struct bert_words **words,
     if (status == BERT_OK)
         status = refusal(&builder, error);
     buffer_release(&builder.refused.text);
+    arena_release(&builder.scratch);
     if (status == BERT_OK)
         status = drop_equal(*words, error);
     if (status == BERT_OK)

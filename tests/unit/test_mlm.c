@@ -419,9 +419,8 @@ START_TEST(test_long_list_in_many_masks) {
     struct bert_result result;
     ck_assert_int_eq(bert_fill(session, &record, 1, &options, &result, &error), BERT_OK);
     ck_assert_int_eq(result.status, BERT_RECORD);
-    ck_assert_str_eq(
-        result.error,
-        "450 masks are too much for one record with a list of 40000 words");
+    ck_assert_str_eq(result.error,
+                     "450 masks are too much for one record with a list of 40000 words");
     bert_words_free(words);
     buffer_release(&list);
     buffer_release(&text);
