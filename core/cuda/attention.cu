@@ -45,17 +45,35 @@ static __host__ __device__ struct shared_plan plan_shared(int width, int keys) {
     return p;
 }
 
-/* Rows from x (stride, the first `rows` valid) into tiles, padding zero; by `threads`
- * threads of which this is number `me`. */
+struct __align__(16) eight_halves {
+    half at[8];
+};
+
+/* Rows from x (stride, the first `rows` valid) into tiles, padding zero, a piece at a
+ * time; by `threads` threads of which this is number `me`. */
+template <class Piece>
+static __device__ void load_pieces(half *to, const struct shared_plan &plan, int tall,
+                                   const half *x, int stride, int rows, int width,
+                                   unsigned me, unsigned threads) {
+    const int size = sizeof(Piece) / sizeof(half);
+    int across = plan.padded_width / size;
+    for (int i = me; i < tall * across; i += threads) {
+        int row = i / across, column = i % across * size;
+        Piece piece = {};
+        if (row < rows && column < width)
+            piece = *(const Piece *)(x + row * (size_t)stride + column);
+        *(Piece *)(to + row * plan.pitch + column) = piece;
+    }
+}
+
+/* Eight columns at a time where the heads begin aligned. */
 static __device__ void load_rows(half *to, const struct shared_plan &plan, int tall,
                                  const half *x, int stride, int rows, int width,
                                  unsigned me, unsigned threads) {
-    for (int i = me; i < tall * plan.padded_width; i += threads) {
-        int row = i / plan.padded_width, column = i % plan.padded_width;
-        bool inside = row < rows && column < width;
-        to[row * plan.pitch + column] =
-            inside ? x[row * (size_t)stride + column] : __float2half_rn(0.0f);
-    }
+    if (width % 8 == 0)
+        load_pieces<eight_halves>(to, plan, tall, x, stride, rows, width, me, threads);
+    else
+        load_pieces<half>(to, plan, tall, x, stride, rows, width, me, threads);
 }
 
 static __device__ void score_chunk(const struct shared_plan &plan, const half *query,
@@ -192,7 +210,14 @@ static __global__ void attention_kernel(struct attention_args a, int longest) {
                       a.context_stride, rows, a.width);
 }
 
-enum bert_status attention_prepare(size_t shared_limit, struct bert_error *error) {
+enum bert_status attention_prepare(int width, int longest, size_t shared_limit,
+                                   struct bert_error *error) {
+    struct shared_plan plan = plan_shared(width, longest);
+    if (plan.chunk + plan.warp > shared_limit)
+        return error_set(error, BERT_MODEL,
+                         "CUDA: attention over %d keys of width %d "
+                         "needs %zu bytes of shared memory, the device has %zu",
+                         longest, width, plan.chunk + plan.warp, shared_limit);
     CUDA_TRY(cudaFuncSetAttribute(attention_kernel,
                                   cudaFuncAttributeMaxDynamicSharedMemorySize,
                                   (int)shared_limit),
@@ -200,23 +225,16 @@ enum bert_status attention_prepare(size_t shared_limit, struct bert_error *error
     return BERT_OK;
 }
 
-enum bert_status launch_attention(const struct attention_args *args, int sequences,
-                                  int longest, int queries, size_t shared_limit,
-                                  cudaStream_t stream, struct bert_error *error) {
+void launch_attention(const struct attention_args *args, int sequences, int longest,
+                      int queries, size_t shared_limit, cudaStream_t stream) {
     struct shared_plan plan = plan_shared(args->width, longest);
     int tiles = (queries + TILE - 1) / TILE;
     int warps = tiles < MOST_WARPS ? tiles : (int)MOST_WARPS;
     while (warps > 1 && plan.chunk + warps * plan.warp > shared_limit / 2)
         warps--; /* two blocks a multiprocessor hide each other's waiting */
     size_t shared = plan.chunk + warps * plan.warp;
-    if (shared > shared_limit)
-        return error_set(error, BERT_INTERNAL,
-                         "CUDA: attention over %d keys of width %d "
-                         "needs %zu bytes of shared memory, the device has %zu",
-                         longest, args->width, shared, shared_limit);
     struct attention_args a = *args;
     dim3 grid((unsigned)(sequences * a.heads), (unsigned)((tiles + warps - 1) / warps));
     LAUNCH(attention_kernel, grid, (unsigned)(warps * WARP_LANES), shared, stream, a,
            longest);
-    return BERT_OK;
 }

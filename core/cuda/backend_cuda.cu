@@ -28,34 +28,44 @@ struct handle {
     char description[300];
 };
 
-static const char *driver_problem(void) {
+/* A major version of CUDA runs on any driver of that version or later. */
+static bool driver_fits(char *why, size_t size) {
     int driver = 0, runtime = 0;
     if (cudaDriverGetVersion(&driver) != cudaSuccess || driver == 0)
-        return "no NVIDIA driver";
-    if (cudaRuntimeGetVersion(&runtime) == cudaSuccess && driver / 1000 < runtime / 1000)
-        return "the NVIDIA driver is older than this plug-in's CUDA";
-    return NULL;
+        snprintf(why, size, "no NVIDIA driver");
+    else if (cudaRuntimeGetVersion(&runtime) != cudaSuccess ||
+             driver / 1000 < runtime / 1000)
+        snprintf(why, size, "the NVIDIA driver is for CUDA %d.%d, %d.0 is needed",
+                 driver / 1000, driver % 1000 / 10, runtime / 1000);
+    else
+        return true;
+    return false;
+}
+
+static bool device_there(int device, char *why, size_t size) {
+    int count = 0;
+    cudaError_t code = cudaGetDeviceCount(&count);
+    if (code != cudaSuccess)
+        snprintf(why, size, "%s", cudaGetErrorString(code));
+    else if (device < 0 || device >= count)
+        snprintf(why, size, "no CUDA device %d, there %s %d", device,
+                 count == 1 ? "is" : "are", count);
+    else
+        return true;
+    return false;
 }
 
 static int cuda_probe(const struct backend_options *options, char *why, size_t size) {
-    const char *problem = driver_problem();
-    int count = 0;
     size_t available = 0, total = 0;
     struct cudaDeviceProp properties;
-    cudaError_t code = problem != NULL ? cudaSuccess : cudaGetDeviceCount(&count);
-    if (problem != NULL)
-        snprintf(why, size, "%s", problem);
-    else if (code != cudaSuccess)
-        snprintf(why, size, "%s", cudaGetErrorString(code));
-    else if (count == 0)
-        snprintf(why, size, "no CUDA device");
-    else if (options->device < 0 || options->device >= count)
-        snprintf(why, size, "no CUDA device %d, there %s %d", options->device,
-                 count == 1 ? "is" : "are", count);
-    else if ((code = cudaSetDevice(options->device)) != cudaSuccess ||
-             (code = cudaGetDeviceProperties(&properties, options->device)) !=
-                 cudaSuccess ||
-             (code = cudaMemGetInfo(&available, &total)) != cudaSuccess)
+    if (!driver_fits(why, size) || !device_there(options->device, why, size))
+        return 0;
+    cudaError_t code = cudaSetDevice(options->device);
+    if (code == cudaSuccess)
+        code = cudaGetDeviceProperties(&properties, options->device);
+    if (code == cudaSuccess)
+        code = cudaMemGetInfo(&available, &total);
+    if (code != cudaSuccess)
         snprintf(why, size, "%s", cudaGetErrorString(code));
     else if (properties.major * 10 + properties.minor < 75)
         snprintf(why, size, "%s has compute capability %d.%d, 7.5 is needed",
@@ -136,12 +146,17 @@ static enum bert_status open_device(struct handle *h, const struct weights *weig
                                     h->device),
              error);
     h->shared_limit = (size_t)shared;
-    snprintf(h->description, sizeof h->description, "cuda:%d (%s)", h->device,
-             properties.name);
-    STATUS_TRY(check_config(&weights->config, error));
-    STATUS_TRY(attention_prepare(h->shared_limit, error));
+    const struct model_config *config = &weights->config;
+    STATUS_TRY(check_config(config, error));
+    STATUS_TRY(attention_prepare(config->hidden / config->heads, config->positions,
+                                 h->shared_limit, error));
     STATUS_TRY(device_weights_new(&h->weights, weights, error));
-    return take_lanes(h, error);
+    STATUS_TRY(take_lanes(h, error));
+    bool graphs;
+    STATUS_TRY(lane_try(h->lanes[0], &graphs, error));
+    snprintf(h->description, sizeof h->description, "cuda:%d (%s%s)", h->device,
+             properties.name, graphs ? "" : ", without graphs");
+    return BERT_OK;
 }
 
 static enum bert_status cuda_open(void **result, const struct weights *weights,
@@ -156,6 +171,7 @@ static enum bert_status cuda_open(void **result, const struct weights *weights,
     enum bert_status status = open_device(h, weights, error);
     if (status != BERT_OK) {
         cuda_close(h);
+        cudaGetLastError(); /* reported */
         return status;
     }
     *device = h->description;
@@ -207,10 +223,10 @@ static enum bert_status cuda_forward(void *worker, const struct batch *batch,
     struct handle *h = (struct handle *)worker;
     if (count == 0)
         return BERT_OK;
-    if (batch->rows > (size_t)h->rows || count > (size_t)h->rows)
-        return error_set(error, BERT_INTERNAL,
-                         "CUDA: a batch of %zu rows, at most %d fit", batch->rows,
-                         h->rows);
+    const char *why =
+        backend_defect(&h->weights->config, (size_t)h->rows, batch, requests, count);
+    if (why != NULL)
+        return error_set(error, BERT_INTERNAL, "CUDA: %s", why);
     CUDA_TRY(cudaSetDevice(h->device), error); /* a thread's first call */
     int lane = take_lane(h);
     enum bert_status status =

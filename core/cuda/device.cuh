@@ -25,6 +25,22 @@ extern "C" {
 #include "emulate.h"
 #endif
 
+#ifndef ZONE_GAP /* what the emulation puts behind each zone */
+#define ZONE_GAP 0
+#define ZONE_END(end, gap) ((void)0)
+#endif
+
+/* One zone of a block of device memory, aligned as an allocation of its own would be; *at
+ * moves on. NULL while base is: the first walk over the zones measures the block. */
+static inline void *place_zone(char *base, size_t *at, size_t count, size_t size) {
+    char *zone = base == NULL ? NULL : base + *at;
+    size_t room = (count * size + 255) / 256 * 256;
+    if (zone != NULL)
+        ZONE_END(zone + room, ZONE_GAP);
+    *at += room + ZONE_GAP;
+    return zone;
+}
+
 /* Leaves the function with a message that names the call when it fails. */
 #define CUDA_TRY(call, error)                                             \
     do {                                                                  \

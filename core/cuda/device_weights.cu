@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * device_weights.cu: matrices are converted on the host a slice at a time, so that the
+ * device_weights.cu: one walk over the model measures its block of device memory, a
+ * second one fills it. Matrices are converted on the host a slice at a time, so that the
  * host never holds a second copy of the model. */
 #include "cuda/device_weights.cuh"
 
@@ -9,21 +10,6 @@ uint16_t float_to_half(float value);
 }
 
 enum { SLICE = 1 << 20 }; /* halves converted at a time */
-
-static enum bert_status take(struct device_weights *d, size_t size, void **memory,
-                             struct bert_error *error) {
-    if (d->block_count == d->block_room) {
-        size_t room = d->block_room == 0 ? 64 : d->block_room * 2;
-        void **blocks = (void **)realloc(d->blocks, room * sizeof *blocks);
-        if (blocks == NULL)
-            return error_memory(error);
-        d->blocks = blocks;
-        d->block_room = room;
-    }
-    CUDA_TRY(cudaMalloc((char **)memory, size), error);
-    d->blocks[d->block_count++] = *memory;
-    return BERT_OK;
-}
 
 static enum bert_status copy(void *to, const void *from, size_t size,
                              struct bert_error *error) {
@@ -34,13 +20,12 @@ static enum bert_status copy(void *to, const void *from, size_t size,
 
 static enum bert_status floats(struct device_weights *d, const float *x, size_t n,
                                const float **result, struct bert_error *error) {
-    void *memory;
     *result = NULL;
     if (x == NULL)
         return BERT_OK;
-    STATUS_TRY(take(d, n * sizeof *x, &memory, error));
+    void *memory = place_zone(d->block, &d->size, n, sizeof *x);
     *result = (const float *)memory;
-    return copy(memory, x, n * sizeof *x, error);
+    return memory == NULL ? BERT_OK : copy(memory, x, n * sizeof *x, error);
 }
 
 /* Element i, row-major, of a matrix with `in` columns, as half. */
@@ -59,10 +44,11 @@ static uint16_t element(enum bert_precision precision, const void *data,
 static enum bert_status matrix(struct device_weights *d, enum bert_precision precision,
                                const void *data, const float *scale, size_t rows,
                                size_t columns, half **result, struct bert_error *error) {
-    void *memory;
     size_t n = rows * columns;
-    STATUS_TRY(take(d, n * sizeof(half), &memory, error));
+    void *memory = place_zone(d->block, &d->size, n, sizeof(half));
     *result = (half *)memory;
+    if (memory == NULL)
+        return BERT_OK;
     uint16_t *slice = (uint16_t *)malloc(SLICE * sizeof *slice);
     if (slice == NULL)
         return error_memory(error);
@@ -137,8 +123,10 @@ static enum bert_status head(struct device_weights *d, const struct weights *w,
     return biases(d, w->decoder.bias, &d->decoder, error);
 }
 
-static enum bert_status fill(struct device_weights *d, const struct weights *w,
+/* Takes zones of d->block for everything, and fills them once there is a block. */
+static enum bert_status walk(struct device_weights *d, const struct weights *w,
                              struct bert_error *error) {
+    d->size = 0;
     STATUS_TRY(table(d, &w->word, &d->word, error));
     STATUS_TRY(table(d, &w->position, &d->position, error));
     STATUS_TRY(table(d, &w->type, &d->type, error));
@@ -147,6 +135,13 @@ static enum bert_status fill(struct device_weights *d, const struct weights *w,
                     &d->embedding_norm, error));
     STATUS_TRY(layers(d, w, error));
     return head(d, w, error);
+}
+
+static enum bert_status take_all(struct device_weights *d, const struct weights *w,
+                                 struct bert_error *error) {
+    STATUS_TRY(walk(d, w, error));
+    CUDA_TRY(cudaMalloc(&d->block, d->size), error);
+    return walk(d, w, error);
 }
 
 enum bert_status device_weights_new(struct device_weights **result,
@@ -159,7 +154,7 @@ enum bert_status device_weights_new(struct device_weights **result,
     d->layers =
         (struct device_layer *)calloc((size_t)d->config.layers, sizeof *d->layers);
     enum bert_status status =
-        d->layers == NULL ? error_memory(error) : fill(d, weights, error);
+        d->layers == NULL ? error_memory(error) : take_all(d, weights, error);
     if (status != BERT_OK)
         device_weights_free(d);
     else
@@ -170,9 +165,7 @@ enum bert_status device_weights_new(struct device_weights **result,
 void device_weights_free(struct device_weights *d) {
     if (d == NULL)
         return;
-    for (size_t i = 0; i < d->block_count; i++)
-        cudaFree(d->blocks[i]);
-    free(d->blocks);
+    cudaFree(d->block);
     free(d->layers);
     free(d);
 }

@@ -25,8 +25,8 @@ struct device_weights {
     struct device_norm embedding_norm, transform_norm;
     struct device_layer *layers;
     struct device_linear transform, decoder; /* decoder.weight may be word */
-    void **blocks;                           /* all device memory, to be freed */
-    size_t block_count, block_room;
+    char *block; /* all of it; a granule of 2 MB for each matrix would waste 40 MB */
+    size_t size;
 };
 
 /* Copies weights to the current device. On failure what was copied is freed. */

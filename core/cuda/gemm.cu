@@ -7,10 +7,11 @@
 
 #include <cublasLt.h>
 
-enum { WORKSPACE = 16 << 20, SHAPES = 512 };
+enum { SHAPES = 512 };
 
 struct shape {
     int rows, in, out, y_stride;
+    uint32_t alignment; /* bytes, of weight, x and y */
     enum gemm_output output;
     bool used;
     cublasLtMatmulDesc_t operation;
@@ -51,7 +52,7 @@ enum bert_status gemm_new(struct gemm **result, struct bert_error *error) {
         return error_memory(error);
     *result = gemm;
     BLAS_TRY(cublasLtCreate(&gemm->handle), error);
-    CUDA_TRY(cudaMalloc(&gemm->workspace, WORKSPACE), error);
+    CUDA_TRY(cudaMalloc(&gemm->workspace, GEMM_WORKSPACE), error);
     return BERT_OK;
 }
 
@@ -66,7 +67,16 @@ void gemm_free(struct gemm *gemm) {
     free(gemm);
 }
 
-static enum bert_status describe(struct gemm *gemm, struct shape *s,
+/* The bias is set before an algorithm is asked for: some versions want to see it. */
+static enum bert_status set_bias(struct shape *s, const void *bias,
+                                 struct bert_error *error) {
+    BLAS_TRY(cublasLtMatmulDescSetAttribute(
+                 s->operation, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &bias, sizeof bias),
+             error);
+    return BERT_OK;
+}
+
+static enum bert_status describe(struct shape *s, const void *bias,
                                  struct bert_error *error) {
     cublasOperation_t transposed = CUBLAS_OP_T;
     cublasLtEpilogue_t epilogue = CUBLASLT_EPILOGUE_BIAS;
@@ -82,6 +92,7 @@ static enum bert_status describe(struct gemm *gemm, struct shape *s,
     BLAS_TRY(cublasLtMatmulDescSetAttribute(
                  s->operation, CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, &type, sizeof type),
              error);
+    STATUS_TRY(set_bias(s, bias, error));
     BLAS_TRY(cublasLtMatrixLayoutCreate(&s->weight, CUDA_R_16F, s->in, s->out, s->in),
              error);
     BLAS_TRY(cublasLtMatrixLayoutCreate(&s->x, CUDA_R_16F, s->in, s->rows, s->in), error);
@@ -90,26 +101,51 @@ static enum bert_status describe(struct gemm *gemm, struct shape *s,
     return BERT_OK;
 }
 
+/* What bounds the choice. Without the alignments it would take 256 bytes for granted. */
+static cublasStatus_t prefer(cublasLtMatmulPreference_t preference,
+                             const struct shape *s) {
+    static const cublasLtMatmulPreferenceAttributes_t aligned[] = {
+        CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES,
+        CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
+        CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES,
+        CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES};
+    size_t workspace = GEMM_WORKSPACE;
+    cublasStatus_t status = cublasLtMatmulPreferenceSetAttribute(
+        preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &workspace,
+        sizeof workspace);
+    for (auto attribute : aligned)
+        if (status == CUBLAS_STATUS_SUCCESS)
+            status = cublasLtMatmulPreferenceSetAttribute(
+                preference, attribute, &s->alignment, sizeof s->alignment);
+    return status;
+}
+
 static enum bert_status choose(struct gemm *gemm, struct shape *s,
                                struct bert_error *error) {
     cublasLtMatmulPreference_t preference;
     cublasLtMatmulHeuristicResult_t found;
-    size_t workspace = WORKSPACE;
     int count = 0;
     BLAS_TRY(cublasLtMatmulPreferenceCreate(&preference), error);
-    cublasLtMatmulPreferenceSetAttribute(preference,
-                                         CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
-                                         &workspace, sizeof workspace);
-    cublasStatus_t status =
-        cublasLtMatmulAlgoGetHeuristic(gemm->handle, s->operation, s->weight, s->x, s->y,
-                                       s->y, preference, 1, &found, &count);
+    cublasStatus_t status = prefer(preference, s);
+    if (status == CUBLAS_STATUS_SUCCESS)
+        status =
+            cublasLtMatmulAlgoGetHeuristic(gemm->handle, s->operation, s->weight, s->x,
+                                           s->y, s->y, preference, 1, &found, &count);
     cublasLtMatmulPreferenceDestroy(preference);
     if (status != CUBLAS_STATUS_SUCCESS || count == 0)
-        return error_set(error, BERT_INTERNAL,
-                         "CUDA: no product of %d rows, %d by %d: %s", s->rows, s->in,
-                         s->out, cublasLtGetStatusString(status));
+        return error_set(
+            error, BERT_INTERNAL, "CUDA: no product of %d rows, %d by %d: %s", s->rows,
+            s->in, s->out,
+            status == CUBLAS_STATUS_SUCCESS ? "no algorithm"
+                                            : cublasLtGetStatusString(status));
     s->algorithm = found.algo;
     return BERT_OK;
+}
+
+/* The largest power of two up to 256 that divides all three addresses. */
+static uint32_t alignment_of(const struct gemm_job *job) {
+    uintptr_t all = (uintptr_t)job->weight | (uintptr_t)job->x | (uintptr_t)job->y | 256;
+    return (uint32_t)(all & -all);
 }
 
 static enum bert_status find_shape(struct gemm *gemm, const struct gemm_job *job,
@@ -119,19 +155,22 @@ static enum bert_status find_shape(struct gemm *gemm, const struct gemm_job *job
             shape_release(&gemm->shapes[i]);
         gemm->used = 0;
     }
+    uint32_t alignment = alignment_of(job);
     unsigned at = (unsigned)job->rows * 31u + (unsigned)job->in * 7u +
                   (unsigned)job->out + (unsigned)job->output;
     for (;; at++) {
         struct shape *s = &gemm->shapes[at % SHAPES];
         *result = s;
         if (s->used && s->rows == job->rows && s->in == job->in && s->out == job->out &&
-            s->y_stride == job->y_stride && s->output == job->output)
-            return BERT_OK;
+            s->y_stride == job->y_stride && s->output == job->output &&
+            s->alignment == alignment)
+            return set_bias(s, job->bias, error);
         if (s->used)
             continue;
         s->rows = job->rows, s->in = job->in, s->out = job->out;
         s->y_stride = job->y_stride, s->output = job->output;
-        enum bert_status status = describe(gemm, s, error);
+        s->alignment = alignment;
+        enum bert_status status = describe(s, job->bias, error);
         if (status == BERT_OK)
             status = choose(gemm, s, error);
         if (status != BERT_OK) {
@@ -149,13 +188,9 @@ enum bert_status gemm_run(struct gemm *gemm, const struct gemm_job *job,
     struct shape *s;
     float one = 1, add = job->output == GEMM_ADD ? 1 : 0;
     STATUS_TRY(find_shape(gemm, job, &s, error));
-    BLAS_TRY(cublasLtMatmulDescSetAttribute(s->operation,
-                                            CUBLASLT_MATMUL_DESC_BIAS_POINTER, &job->bias,
-                                            sizeof job->bias),
-             error);
     BLAS_TRY(cublasLtMatmul(gemm->handle, s->operation, &one, job->weight, s->weight,
                             job->x, s->x, &add, job->y, s->y, job->y, s->y, &s->algorithm,
-                            gemm->workspace, WORKSPACE, stream),
+                            gemm->workspace, GEMM_WORKSPACE, stream),
              error);
     return BERT_OK;
 }

@@ -21,10 +21,15 @@ struct gemm_job {
     enum gemm_output output;
 };
 
+enum { GEMM_WORKSPACE = 16 << 20 };
+
 struct gemm; /* of one stream; remembers the algorithm of each shape */
 
+/* On failure *gemm may be set, for gemm_free. */
 enum bert_status gemm_new(struct gemm **gemm, struct bert_error *error);
 void gemm_free(struct gemm *gemm);
+/* The first product of a shape may not be one that is captured: an algorithm is chosen.
+ */
 enum bert_status gemm_run(struct gemm *gemm, const struct gemm_job *job,
                           cudaStream_t stream, struct bert_error *error);
 

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
  * kernels.cu: rows are handled by a warp each, so that a LayerNorm needs no barrier; the
- * answer to a request is one block's work over its row of logits. */
+ * answer to a request is the work of one block, as large as can be, over its row of
+ * logits. */
 #include "cuda/kernels.cuh"
 
 #include <math.h>
 
-enum { WARP_SIZE = 32, ROW_THREADS = 128, ANSWER_THREADS = 256 };
+enum { WARP_SIZE = 32, ROW_THREADS = 128, ANSWER_THREADS = 512 };
 
 static __device__ float warp_sum(float x) {
     for (int step = WARP_SIZE / 2; step > 0; step /= 2)
@@ -22,21 +23,68 @@ static __device__ float activate(float x, enum activation activation) {
     return x;
 }
 
+/* What a lane reads or writes at a time. */
+struct __align__(16) floats {
+    float at[8];
+};
+struct __align__(16) halves {
+    half at[8];
+};
+
+static __device__ floats load(const float *x) {
+    return *(const floats *)x;
+}
+
+static __device__ floats load(const half *x) {
+    halves from = *(const halves *)x;
+    floats to;
+    for (int k = 0; k < 8; k++)
+        to.at[k] = __half2float(from.at[k]);
+    return to;
+}
+
+static __device__ void store(float *x, const floats &from) {
+    *(floats *)x = from;
+}
+
+static __device__ void store(half *x, const floats &from) {
+    halves to;
+    for (int k = 0; k < 8; k++)
+        to.at[k] = __float2half_rn(from.at[k]);
+    *(halves *)x = to;
+}
+
+/* The columns of a row that this lane of a warp takes, eight at a time. */
+#define EACH_COLUMN(i, width) \
+    for (int i = threadIdx.x % WARP_SIZE * 8; i < (width); i += WARP_SIZE * 8)
+
 /* One row by one warp, in place; each lane reads back only what it wrote. */
 static __device__ void norm_row(float *x, half *input, int width, float epsilon,
                                 const struct device_norm &norm) {
-    int lane = threadIdx.x % WARP_SIZE;
-    float sum = 0, squares = 0;
-    for (int i = lane; i < width; i += WARP_SIZE)
-        sum += x[i];
+    const float *scale = norm.quant == NULL ? norm.gamma : norm.quant;
+    float sum = 0, squares = 0, shift = norm.quant == NULL ? 1.0f : 0.0f;
+    EACH_COLUMN(i, width) {
+        floats v = load(x + i);
+        for (int k = 0; k < 8; k++)
+            sum += v.at[k];
+    }
     float mean = warp_sum(sum) / width;
-    for (int i = lane; i < width; i += WARP_SIZE)
-        squares += (x[i] - mean) * (x[i] - mean);
+    EACH_COLUMN(i, width) {
+        floats v = load(x + i);
+        for (int k = 0; k < 8; k++)
+            squares += (v.at[k] - mean) * (v.at[k] - mean);
+    }
     float factor = 1.0f / sqrtf(warp_sum(squares) / width + epsilon);
-    for (int i = lane; i < width; i += WARP_SIZE) {
-        float n = (x[i] - mean) * factor, y = n * norm.gamma[i] + norm.beta[i];
-        x[i] = y;
-        input[i] = __float2half_rn(norm.quant == NULL ? y : n * norm.quant[i]);
+    EACH_COLUMN(i, width) {
+        floats v = load(x + i), gamma = load(norm.gamma + i), beta = load(norm.beta + i);
+        floats next = load(scale + i);
+        for (int k = 0; k < 8; k++) {
+            float n = (v.at[k] - mean) * factor;
+            v.at[k] = n * gamma.at[k] + beta.at[k];
+            next.at[k] = n * next.at[k] + shift * beta.at[k];
+        }
+        store(x + i, v);
+        store(input + i, next);
     }
 }
 
@@ -56,9 +104,12 @@ static __global__ void embed_kernel(struct embed_args a) {
     float *x = a.hidden + row * width;
     const half *word = a.word + a.ids[row] * width;
     const half *position = a.position + a.positions[row] * width;
-    for (int i = threadIdx.x % WARP_SIZE; i < a.width; i += WARP_SIZE)
-        x[i] =
-            __half2float(word[i]) + __half2float(a.type[i]) + __half2float(position[i]);
+    EACH_COLUMN(i, a.width) {
+        floats v = load(word + i), type = load(a.type + i), at = load(position + i);
+        for (int k = 0; k < 8; k++)
+            v.at[k] += type.at[k] + at.at[k];
+        store(x + i, v);
+    }
     norm_row(x, a.input + row * width, a.width, a.epsilon, a.norm);
 }
 
@@ -73,8 +124,12 @@ static __global__ void norm_kernel(struct norm_args a) {
         return;
     float *x = a.hidden + row * (size_t)a.width;
     if (a.activation != ACTIVATION_NONE)
-        for (int i = threadIdx.x % WARP_SIZE; i < a.width; i += WARP_SIZE)
-            x[i] = activate(x[i], a.activation);
+        EACH_COLUMN(i, a.width) {
+            floats v = load(x + i);
+            for (int k = 0; k < 8; k++)
+                v.at[k] = activate(v.at[k], a.activation);
+            store(x + i, v);
+        }
     norm_row(x, a.input + row * (size_t)a.width, a.width, a.epsilon, a.norm);
 }
 
@@ -85,21 +140,19 @@ void launch_norm(const struct norm_args *args, int rows, cudaStream_t stream) {
 
 static __global__ void gelu_kernel(const float *x, half *y, size_t n,
                                    enum activation activation) {
-    size_t at = (blockIdx.x * (size_t)ANSWER_THREADS + threadIdx.x) * 8;
-    if (at >= n)
+    size_t i = (blockIdx.x * (size_t)ROW_THREADS + threadIdx.x) * 8;
+    if (i >= n)
         return;
-    int4 in[2] = {((const int4 *)(x + at))[0], ((const int4 *)(x + at))[1]}, out;
-    const float *from = (const float *)in;
-    half *to = (half *)&out;
-    for (int i = 0; i < 8; i++)
-        to[i] = __float2half_rn(activate(from[i], activation));
-    *(int4 *)(y + at) = out;
+    floats v = load(x + i);
+    for (int k = 0; k < 8; k++)
+        v.at[k] = activate(v.at[k], activation);
+    store(y + i, v);
 }
 
 void launch_gelu(const float *x, half *y, size_t n, enum activation activation,
                  cudaStream_t stream) {
-    unsigned blocks = (unsigned)((n / 8 + ANSWER_THREADS - 1) / ANSWER_THREADS);
-    LAUNCH(gelu_kernel, blocks, ANSWER_THREADS, 0, stream, x, y, n, activation);
+    unsigned blocks = (unsigned)((n / 8 + ROW_THREADS - 1) / ROW_THREADS);
+    LAUNCH(gelu_kernel, blocks, ROW_THREADS, 0, stream, x, y, n, activation);
 }
 
 static __global__ void pick_kernel(struct pick_args a) {
@@ -107,9 +160,9 @@ static __global__ void pick_kernel(struct pick_args a) {
     if (i >= a.sizes->requests)
         return;
     size_t from = a.request_row[i] * (size_t)a.width, to = i * (size_t)a.width;
-    for (int j = threadIdx.x % WARP_SIZE; j < a.width; j += WARP_SIZE) {
-        a.picked_hidden[to + j] = a.hidden[from + j];
-        a.picked_input[to + j] = a.input[from + j];
+    EACH_COLUMN(j, a.width) {
+        store(a.picked_hidden + to + j, load(a.hidden + from + j));
+        *(halves *)(a.picked_input + to + j) = *(const halves *)(a.input + from + j);
     }
 }
 
@@ -184,7 +237,8 @@ static __device__ void select_best(const struct answer_args &a, int request,
         a.best_count[request] = count;
 }
 
-static __global__ void answer_kernel(struct answer_args a) {
+static __global__ void __launch_bounds__(ANSWER_THREADS)
+    answer_kernel(struct answer_args a) {
     __shared__ float values[ANSWER_THREADS / WARP_SIZE];
     __shared__ unsigned long long keys[ANSWER_THREADS / WARP_SIZE];
     int request = a.first + blockIdx.x;

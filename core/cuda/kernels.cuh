@@ -3,7 +3,8 @@
  * kernels.cuh: what runs on the device beside the matrix products. Rows are row-major;
  * half is binary16; all sums are float. A launch may cover more rows than there are, so
  * that one captured graph serves a bucket of sizes: the true sizes lie in device memory.
- */
+ * A row's width is a multiple of 8, and its start aligned to 16 bytes: eight columns are
+ * read and written at a time. */
 #ifndef CUDA_KERNELS_CUH
 #define CUDA_KERNELS_CUH
 
@@ -49,7 +50,7 @@ struct norm_args {
 };
 void launch_norm(const struct norm_args *args, int rows, cudaStream_t stream);
 
-/* y = gelu(x), n a multiple of 8, both 16-byte aligned. */
+/* y = gelu(x), n a multiple of 8. */
 void launch_gelu(const float *x, half *y, size_t n, enum activation activation,
                  cudaStream_t stream);
 
@@ -78,11 +79,12 @@ struct attention_args {
     int context_stride;
 };
 /* sequences, longest (keys) and queries (of one sequence) bound the batch. */
-enum bert_status launch_attention(const struct attention_args *args, int sequences,
-                                  int longest, int queries, size_t shared_limit,
-                                  cudaStream_t stream, struct bert_error *error);
-/* Allows the attention kernel the device's largest shared memory. */
-enum bert_status attention_prepare(size_t shared_limit, struct bert_error *error);
+void launch_attention(const struct attention_args *args, int sequences, int longest,
+                      int queries, size_t shared_limit, cudaStream_t stream);
+/* Allows the attention kernel the device's largest shared memory; fails when that is too
+ * little for heads so wide and sequences so long. */
+enum bert_status attention_prepare(int width, int longest, size_t shared_limit,
+                                   struct bert_error *error);
 
 /* Soft-max, selection and listed ids of requests first .. first + count, whose logits lie
  * in rows 0 .. count. Outputs are indexed by request (best: request * best_stride). */

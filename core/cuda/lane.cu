@@ -2,7 +2,8 @@
  *
  * lane.cu: the forward pass as launches on one stream. Small batches are captured once a
  * bucket of sizes as a graph and then cost one launch; the true sizes travel with the
- * plan, so kernels skip what a bucket has too much. */
+ * plan, so kernels skip what a bucket has too much. All that a graph refers to lies in
+ * the lane's own memory and stays where it is. */
 #include "cuda/lane.cuh"
 
 #include "cuda/gemm.cuh"
@@ -16,9 +17,10 @@ enum {
     SMALL_LISTED = 4096,
     SMALL_MAPS = 1,
     LARGE_BEST = 8,
-    LARGE_LISTED = 1 << 20,
+    LARGE_LISTED = 1 << 18,
     LARGE_MAPS = 16,
     GRAPHS = 64,
+    LEAST_KEYS = 16,
     ROW_STEP = 64, /* rows of a large product are rounded up, so that shapes recur */
 };
 
@@ -40,29 +42,31 @@ struct lane {
     cudaStream_t stream;
     struct gemm *gemm;
     struct plan small, large;
+    char *block; /* the device memory of: */
     float *hidden, *picked_hidden, *wide;
     half *input, *picked_input, *qkv, *context, *up;
     struct graph graphs[GRAPHS];
-    int next_graph; /* the slot that is given up next */
+    int next_graph;  /* the slot that is given up next */
+    bool no_capture; /* it has failed before */
 };
 
 /* ---- Memory ---------------------------------------------------------------------- */
 
-static enum bert_status take_buffers(struct lane *lane, struct bert_error *error) {
+static size_t lay_zones(struct lane *lane) {
     const struct model_config *c = &lane->weights->config;
-    size_t rows = (size_t)lane->rows, hidden = (size_t)c->hidden;
-    size_t up = (size_t)c->intermediate;
-    size_t wide = rows * up, logits = LANE_LOGITS * (size_t)c->vocabulary;
-    CUDA_TRY(cudaMalloc(&lane->hidden, rows * hidden * sizeof(float)), error);
-    CUDA_TRY(cudaMalloc(&lane->picked_hidden, rows * hidden * sizeof(float)), error);
-    CUDA_TRY(cudaMalloc(&lane->wide, (logits > wide ? logits : wide) * sizeof(float)),
-             error);
-    CUDA_TRY(cudaMalloc(&lane->input, rows * hidden * sizeof(half)), error);
-    CUDA_TRY(cudaMalloc(&lane->picked_input, rows * hidden * sizeof(half)), error);
-    CUDA_TRY(cudaMalloc(&lane->qkv, rows * hidden * 3 * sizeof(half)), error);
-    CUDA_TRY(cudaMalloc(&lane->context, rows * hidden * sizeof(half)), error);
-    CUDA_TRY(cudaMalloc(&lane->up, rows * up * sizeof(half)), error);
-    return BERT_OK;
+    size_t rows = (size_t)lane->rows, hidden = rows * (size_t)c->hidden;
+    size_t up = rows * (size_t)c->intermediate;
+    size_t logits = LANE_LOGITS * (size_t)c->vocabulary, at = 0;
+    char *base = lane->block;
+    lane->hidden = (float *)place_zone(base, &at, hidden, sizeof(float));
+    lane->picked_hidden = (float *)place_zone(base, &at, hidden, sizeof(float));
+    lane->wide = (float *)place_zone(base, &at, logits > up ? logits : up, sizeof(float));
+    lane->input = (half *)place_zone(base, &at, hidden, sizeof(half));
+    lane->picked_input = (half *)place_zone(base, &at, hidden, sizeof(half));
+    lane->qkv = (half *)place_zone(base, &at, hidden * 3, sizeof(half));
+    lane->context = (half *)place_zone(base, &at, hidden, sizeof(half));
+    lane->up = (half *)place_zone(base, &at, up, sizeof(half));
+    return at;
 }
 
 static int larger(int a, int b) {
@@ -78,6 +82,7 @@ static enum bert_status lane_init(struct lane *lane, struct bert_error *error) {
                                 .best_room = SMALL_REQUESTS * SMALL_BEST,
                                 .listed = SMALL_LISTED,
                                 .maps = SMALL_MAPS,
+                                .vocabulary = vocabulary,
                                 .map_words = words};
     /* Room for one request at least that wants the whole vocabulary, ranked and listed.
      */
@@ -88,12 +93,15 @@ static enum bert_status lane_init(struct lane *lane, struct bert_error *error) {
                                 .best_room = larger(lane->rows * LARGE_BEST, vocabulary),
                                 .listed = larger(LARGE_LISTED, vocabulary),
                                 .maps = LARGE_MAPS,
+                                .vocabulary = vocabulary,
                                 .map_words = words};
     CUDA_TRY(cudaStreamCreateWithFlags(&lane->stream, cudaStreamNonBlocking), error);
     STATUS_TRY(gemm_new(&lane->gemm, error));
     STATUS_TRY(plan_new(&lane->small, &small, error));
     STATUS_TRY(plan_new(&lane->large, &large, error));
-    return take_buffers(lane, error);
+    CUDA_TRY(cudaMalloc(&lane->block, lay_zones(lane)), error);
+    lay_zones(lane);
+    return BERT_OK;
 }
 
 enum bert_status lane_new(struct lane **result, const struct device_weights *weights,
@@ -118,11 +126,7 @@ void lane_free(struct lane *lane) {
     for (int i = 0; i < GRAPHS; i++)
         if (lane->graphs[i].run != NULL)
             cudaGraphExecDestroy(lane->graphs[i].run);
-    void *buffers[] = {
-        lane->hidden,       lane->picked_hidden, lane->wide,    lane->input,
-        lane->picked_input, lane->qkv,           lane->context, lane->up};
-    for (void *buffer : buffers)
-        cudaFree(buffer);
+    cudaFree(lane->block);
     plan_release(&lane->small);
     plan_release(&lane->large);
     gemm_free(lane->gemm);
@@ -200,8 +204,8 @@ static void pick(struct pass *p) {
 }
 
 /* query: (queries, hidden) apart by query_stride. */
-static enum bert_status attend(struct pass *p, const int32_t *query_start,
-                               const half *query, int query_stride, int queries) {
+static void attend(struct pass *p, const int32_t *query_start, const half *query,
+                   int query_stride, int queries) {
     struct lane *lane = p->lane;
     const struct model_config *c = &lane->weights->config;
     struct attention_args args = {.sizes = p->plan->device.sizes,
@@ -216,8 +220,8 @@ static enum bert_status attend(struct pass *p, const int32_t *query_start,
                                   .key_stride = 3 * c->hidden,
                                   .context = lane->context,
                                   .context_stride = c->hidden};
-    return launch_attention(&args, p->bucket.sequences, p->bucket.longest, queries,
-                            lane->shared_limit, lane->stream, p->error);
+    launch_attention(&args, p->bucket.sequences, p->bucket.longest, queries,
+                     lane->shared_limit, lane->stream);
 }
 
 /* From the context on: all that is done row by row, for all rows or the picked ones. */
@@ -246,8 +250,7 @@ static enum bert_status run_layer(struct pass *p, const struct device_layer *lay
     int hidden = lane->weights->config.hidden;
     STATUS_TRY(product(p, &layer->query_key_value, lane->input, lane->qkv, 3 * hidden,
                        p->bucket.rows, GEMM_HALF, 0, 3 * hidden));
-    STATUS_TRY(
-        attend(p, p->plan->device.start, lane->qkv, 3 * hidden, p->bucket.longest));
+    attend(p, p->plan->device.start, lane->qkv, 3 * hidden, p->bucket.longest);
     return finish_layer(p, layer, false);
 }
 
@@ -261,8 +264,7 @@ static enum bert_status run_last_layer(struct pass *p, const struct device_layer
     pick(p);
     STATUS_TRY(product(p, &layer->query_key_value, lane->picked_input, lane->up, hidden,
                        p->bucket.requests, GEMM_HALF, 0, hidden));
-    STATUS_TRY(
-        attend(p, p->plan->device.query_start, lane->up, hidden, p->bucket.queries));
+    attend(p, p->plan->device.query_start, lane->up, hidden, p->bucket.queries);
     return finish_layer(p, layer, true);
 }
 
@@ -339,52 +341,75 @@ static int row_bucket(int rows) {
     return round_up(rows, step < 8 ? 8 : step);
 }
 
-static struct bucket small_bucket(const struct plan *plan) {
+/* Coarse where it costs little: an attention block without work ends at once. */
+static struct bucket small_bucket(const struct pass *p) {
+    const struct plan *plan = p->plan;
     const struct sizes *sizes = plan->host.sizes;
+    int longest = power_of_two(larger(plan->longest, LEAST_KEYS));
+    int positions = p->lane->weights->config.positions;
     struct bucket b = {.rows = row_bucket(sizes->rows),
-                       .sequences = power_of_two(sizes->sequences),
+                       .sequences = sizes->sequences == 1 ? 1 : (int)SMALL_SEQUENCES,
                        .requests = power_of_two(sizes->requests),
-                       .longest = row_bucket(plan->longest),
-                       .queries = power_of_two(plan->queries),
+                       .longest = longest < positions ? longest : positions,
+                       .queries = SMALL_REQUESTS,
                        .best_stride = plan->best_stride};
     return b;
 }
 
-/* The free or oldest slot, filled with the captured pass. */
-static enum bert_status capture(struct pass *p, struct graph **result) {
+static struct graph *find_graph(struct lane *lane, const struct bucket *bucket) {
+    for (struct graph &graph : lane->graphs)
+        if (graph.run != NULL && memcmp(&graph.bucket, bucket, sizeof *bucket) == 0)
+            return &graph;
+    return NULL;
+}
+
+/* The pass as a graph, in the oldest slot. */
+static cudaError_t capture(struct pass *p) {
     struct lane *lane = p->lane;
     struct graph *graph = &lane->graphs[lane->next_graph];
-    cudaGraph_t captured;
+    struct pass recorded = *p;
+    struct bert_error ignored;
+    cudaGraph_t captured = NULL;
+    recorded.error = &ignored;
     lane->next_graph = (lane->next_graph + 1) % GRAPHS;
     if (graph->run != NULL)
         cudaGraphExecDestroy(graph->run);
     graph->run = NULL;
-    CUDA_TRY(cudaStreamBeginCapture(lane->stream, cudaStreamCaptureModeThreadLocal),
-             p->error);
-    enum bert_status status = run_pass(p, true);
-    cudaError_t code = cudaStreamEndCapture(lane->stream, &captured);
+    cudaError_t code =
+        cudaStreamBeginCapture(lane->stream, cudaStreamCaptureModeThreadLocal);
+    if (code != cudaSuccess)
+        return code;
+    enum bert_status status = run_pass(&recorded, true);
+    code = cudaStreamEndCapture(lane->stream, &captured);
     if (status != BERT_OK)
-        return status;
-    CUDA_TRY(code, p->error);
-    code = cudaGraphInstantiate(&graph->run, captured, 0);
-    cudaGraphDestroy(captured);
-    CUDA_TRY(code, p->error);
+        code = cudaErrorUnknown;
+    if (code == cudaSuccess)
+        code = cudaGraphInstantiate(&graph->run, captured, 0);
+    if (code != cudaSuccess)
+        graph->run = NULL;
+    if (captured != NULL)
+        cudaGraphDestroy(captured);
     graph->bucket = p->bucket;
-    *result = graph;
-    return BERT_OK;
+    return code;
 }
 
+/* The first batch of a bucket goes launch by launch, since kernels are loaded and
+ * algorithms chosen on the way, and neither may happen during a capture. While the device
+ * is at it the pass is captured for the next one. Without a graph it takes longer, which
+ * is all. */
 static enum bert_status run_small(struct pass *p) {
     struct lane *lane = p->lane;
-    struct graph *graph = NULL;
-    p->bucket = small_bucket(p->plan);
-    for (int i = 0; i < GRAPHS && graph == NULL; i++)
-        if (lane->graphs[i].run != NULL &&
-            memcmp(&lane->graphs[i].bucket, &p->bucket, sizeof p->bucket) == 0)
-            graph = &lane->graphs[i];
-    if (graph == NULL)
-        STATUS_TRY(capture(p, &graph));
-    CUDA_TRY(cudaGraphLaunch(graph->run, lane->stream), p->error);
+    p->bucket = small_bucket(p);
+    struct graph *graph = find_graph(lane, &p->bucket);
+    if (graph != NULL) {
+        CUDA_TRY(cudaGraphLaunch(graph->run, lane->stream), p->error);
+        return BERT_OK;
+    }
+    STATUS_TRY(run_pass(p, true));
+    if (!lane->no_capture && capture(p) != cudaSuccess) {
+        lane->no_capture = true;
+        cudaGetLastError(); /* dealt with */
+    }
     return BERT_OK;
 }
 
@@ -421,8 +446,23 @@ enum bert_status lane_forward(struct lane *lane, const struct batch *batch,
     }
     plan_fill(plan, batch, requests, count);
     struct pass pass = {.lane = lane, .plan = plan, .error = error};
-    STATUS_TRY(small ? run_small(&pass) : run_large(&pass));
-    CUDA_TRY(cudaStreamSynchronize(lane->stream), error);
+    enum bert_status status = small ? run_small(&pass) : run_large(&pass);
+    /* Also after an error: what was launched still reads the plan. */
+    cudaError_t code = cudaStreamSynchronize(lane->stream);
+    STATUS_TRY(status);
+    CUDA_TRY(code, error);
     plan_answers(plan, requests, count, replies);
     return BERT_OK;
+}
+
+enum bert_status lane_try(struct lane *lane, bool *graphs, struct bert_error *error) {
+    static const int32_t ids[2] = {0, 0};
+    static const size_t start[2] = {0, 2};
+    struct batch batch = {1, 2, ids, start};
+    struct request request = {.row = 1, .k = 1};
+    struct scored best;
+    struct reply reply = {.best = &best};
+    enum bert_status status = lane_forward(lane, &batch, &request, 1, &reply, error);
+    *graphs = !lane->no_capture;
+    return status;
 }

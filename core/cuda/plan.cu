@@ -69,12 +69,17 @@ static size_t same_map(const struct request *requests, size_t i) {
     return i;
 }
 
+/* No more are wanted than there are. */
+static int wanted(const struct plan *plan, const struct request *request) {
+    return request->k < plan->limits.vocabulary ? request->k : plan->limits.vocabulary;
+}
+
 static int stride_of(const struct plan *plan, const struct request *requests,
                      size_t count) {
     int stride = plan->limits.best;
     for (size_t i = 0; i < count; i++)
-        if (requests[i].k > stride)
-            stride = requests[i].k;
+        if (wanted(plan, &requests[i]) > stride)
+            stride = wanted(plan, &requests[i]);
     return stride;
 }
 
@@ -135,7 +140,7 @@ void plan_fill(struct plan *plan, const struct batch *batch,
     for (size_t i = 0; i < count; i++) {
         size_t same = same_map(requests, i);
         a->request_row[i] = (int32_t)requests[i].row;
-        a->k[i] = requests[i].k;
+        a->k[i] = wanted(plan, &requests[i]);
         a->map_of[i] = requests[i].allowed == NULL ? -1
                        : same != i                 ? a->map_of[same]
                                                    : (int32_t)maps;

@@ -18,7 +18,7 @@ struct plan_limits {
     int best_room; /* answers in all */
     int listed;    /* listed ids in all */
     int maps;      /* different bit maps */
-    int map_words;
+    int vocabulary, map_words;
 };
 
 struct plan_arrays { /* the same layout on both sides */

@@ -49,6 +49,12 @@ struct backend {
 
 extern const struct backend backend_cpu;
 
+/* What callers promise, checked all the same: a wrong row or id would read anywhere. What
+ * is wrong with a batch and its requests, for room for so many rows, or NULL. */
+const char *backend_defect(const struct model_config *config, size_t rows,
+                           const struct batch *batch, const struct request *requests,
+                           size_t count);
+
 /* Finds and opens the plug-in bert-KIND.so: BERT_BACKEND_DIR if set (absolute only), else
  * the folder compiled in. NULL with the reason in why. */
 const struct backend *backend_load(const char *kind, char *why, size_t size);

@@ -99,37 +99,12 @@ static void cpu_limits(void *arg, size_t *good_rows, size_t *max_rows,
     *max_requests = worker->pass.workspace.rows;
 }
 
-/* What callers promise, checked all the same: a wrong row or id would read anywhere. */
-static const char *defect(const struct cpu_worker *worker, const struct batch *batch,
-                          const struct request *requests, size_t count) {
-    const struct model_config *config = &worker->pass.weights->config;
-    if (batch->rows > worker->pass.workspace.rows || batch->sequences > batch->rows)
-        return "the batch is too large";
-    if (batch->start[0] != 0 || batch->start[batch->sequences] != batch->rows)
-        return "the batch does not add up";
-    for (size_t s = 0; s < batch->sequences; s++)
-        if (batch->start[s + 1] <= batch->start[s] ||
-            batch->start[s + 1] - batch->start[s] > (size_t)config->positions)
-            return "a sequence is empty or too long";
-    for (size_t row = 0; row < batch->rows; row++)
-        if (batch->ids[row] < 0 || batch->ids[row] >= config->vocabulary)
-            return "an id is not in the vocabulary";
-    for (size_t i = 0; i < count; i++) {
-        if (requests[i].row >= batch->rows || requests[i].k < 0 ||
-            (i > 0 && requests[i].row <= requests[i - 1].row))
-            return "a request is out of order";
-        for (size_t j = 0; j < requests[i].listed_count; j++)
-            if (requests[i].listed[j] < 0 || requests[i].listed[j] >= config->vocabulary)
-                return "a listed id is not in the vocabulary";
-    }
-    return NULL;
-}
-
 static enum bert_status cpu_forward(void *arg, const struct batch *batch,
                                     const struct request *requests, size_t count,
                                     struct reply *replies, struct bert_error *error) {
     struct cpu_worker *worker = arg;
-    const char *why = defect(worker, batch, requests, count);
+    const char *why = backend_defect(&worker->pass.weights->config,
+                                     worker->pass.workspace.rows, batch, requests, count);
     if (why != NULL)
         return error_set(error, BERT_INTERNAL, "forward pass: %s", why);
     if (count > 0) {

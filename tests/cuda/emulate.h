@@ -3,7 +3,8 @@
  * emulate.h: enough of CUDA to run the plug-in's own source on the host. A block's
  * threads are coroutines of one thread that hand over at barriers and shuffles, so a
  * missing barrier shows as a wrong answer and a barrier that some threads skip as a stop
- * with a message. Fragments of wmma hold the whole tile in every lane: slow and exact.
+ * with a message. Fragments of wmma hold the whole tile in a warp's first lane, and their
+ * loads and stores are no barriers.
  * Memory of "the device" comes from malloc, so the address sanitizer watches it. */
 #ifndef TESTS_CUDA_EMULATE_H
 #define TESTS_CUDA_EMULATE_H
@@ -17,14 +18,25 @@
 #include <ucontext.h>
 
 #include <functional>
+#include <memory>
 #include <vector>
 
 #define __global__
 #define __device__
 #define __host__
 #define __forceinline__ inline
-#define __shared__ static
+#define __shared__ static thread_local
 #define __launch_bounds__(...)
+#define __align__(n) alignas(n)
+
+#ifdef __SANITIZE_THREAD__
+extern "C" {
+void *__tsan_get_current_fiber(void);
+void *__tsan_create_fiber(unsigned flags);
+void __tsan_destroy_fiber(void *fiber);
+void __tsan_switch_to_fiber(void *fiber, unsigned flags);
+}
+#endif
 
 struct dim3 {
     unsigned x, y, z;
@@ -39,38 +51,56 @@ enum { WARP = 32, STACK = 128 * 1024 };
 struct lane {
     ucontext_t context;
     jmp_buf jump;
-    unsigned index;
+    unsigned index, shuffles;
     bool started, done;
 };
-/* Stacks are kept between launches. */
-inline std::vector<char *> &stacks() {
-    static std::vector<char *> all;
+/* Of a coroutine; kept between launches. */
+struct stack {
+    std::unique_ptr<char[]> memory{new char[STACK]};
+#ifdef __SANITIZE_THREAD__
+    void *fiber = __tsan_create_fiber(0);
+    ~stack() {
+        __tsan_destroy_fiber(fiber);
+    }
+#endif
+};
+inline std::vector<std::unique_ptr<stack>> &stacks() {
+    static thread_local std::vector<std::unique_ptr<stack>> all;
     return all;
 }
 struct block {
     std::vector<lane> lanes;
     std::vector<unsigned> warp_waiting, warp_round;
-    std::vector<uint64_t> exchange; /* a slot a lane, for shuffles */
+    std::vector<uint64_t> exchange[2]; /* a slot a lane, for shuffles in turn */
     std::vector<char> shared;
     unsigned waiting = 0, round = 0, running = 0;
     ucontext_t scheduler;
     jmp_buf scheduler_jump;
+#ifdef __SANITIZE_THREAD__
+    void *fiber = __tsan_get_current_fiber(); /* the scheduler's */
+#endif
     lane *current = nullptr;
     std::function<void()> body;
 };
 inline block *&now() {
-    static block *b;
+    static thread_local block *b;
     return b;
 }
 /* A coroutine is entered through its context; from then on control moves by _longjmp,
- * which, unlike swapcontext, stays out of the kernel. The address sanitizer cannot follow
- * that, so under it contexts do it all. */
-#ifdef __SANITIZE_ADDRESS__
+ * which, unlike swapcontext, stays out of the kernel. The sanitizers cannot follow that,
+ * so under them contexts do it all. */
+#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
 inline void hand_over() {
     block *b = now();
+#ifdef __SANITIZE_THREAD__
+    __tsan_switch_to_fiber(b->fiber, 0);
+#endif
     swapcontext(&b->current->context, &b->scheduler);
 }
 inline void resume(lane &l) {
+#ifdef __SANITIZE_THREAD__
+    __tsan_switch_to_fiber(stacks()[l.index]->fiber, 0);
+#endif
     swapcontext(&now()->scheduler, &l.context);
 }
 #else
@@ -119,7 +149,7 @@ inline void warp_barrier() {
 }
 } // namespace emulation
 
-static dim3 gridDim, blockDim, blockIdx;
+static thread_local dim3 gridDim, blockDim, blockIdx;
 struct emulated_thread_index {
     struct axis {
         operator unsigned() const {
@@ -130,20 +160,21 @@ struct emulated_thread_index {
 static emulated_thread_index threadIdx; /* blocks are one-dimensional here */
 
 template <class Body>
-void emulate_launch(dim3 grid, unsigned threads, size_t shared, Body body) {
+void emulate_kernel(dim3 grid, unsigned threads, size_t shared, Body body) {
     using namespace emulation;
     block b;
     b.lanes.resize(threads);
     b.warp_waiting.assign((threads + WARP - 1) / WARP, 0);
     b.warp_round.assign((threads + WARP - 1) / WARP, 0);
-    b.exchange.resize(threads);
+    for (auto &exchange : b.exchange)
+        exchange.resize(threads);
     b.shared.resize(shared + 128);
     b.body = body;
     now() = &b;
     gridDim = grid;
     blockDim = dim3(threads);
     while (stacks().size() < threads)
-        stacks().push_back((char *)malloc(STACK));
+        stacks().emplace_back(new stack);
     for (unsigned y = 0; y < grid.y; y++)
         for (unsigned x = 0; x < grid.x; x++) {
             blockIdx = dim3(x, y);
@@ -152,9 +183,10 @@ void emulate_launch(dim3 grid, unsigned threads, size_t shared, Body body) {
             for (unsigned i = 0; i < threads; i++) {
                 lane &l = b.lanes[i];
                 l.index = i;
+                l.shuffles = 0;
                 l.started = l.done = false;
                 getcontext(&l.context);
-                l.context.uc_stack.ss_sp = stacks()[i];
+                l.context.uc_stack.ss_sp = stacks()[i]->memory.get();
                 l.context.uc_stack.ss_size = STACK;
                 l.context.uc_link = nullptr;
                 makecontext(&l.context, entry, 0);
@@ -183,7 +215,7 @@ void emulate_launch(dim3 grid, unsigned threads, size_t shared, Body body) {
 }
 
 #define LAUNCH(kernel, grid, threads, shared, stream, ...) \
-    emulate_launch(grid, threads, shared, [=] { kernel(__VA_ARGS__); })
+    emulation::launch(stream, grid, threads, shared, [=] { kernel(__VA_ARGS__); })
 static inline char *emulated_shared() {
     return (char *)(((uintptr_t)emulation::now()->shared.data() + 127) & ~(uintptr_t)127);
 }
@@ -200,13 +232,12 @@ template <class T> T emulated_shuffle(T value, unsigned from) {
     unsigned me = b->current->index;
     uint64_t bits = 0;
     memcpy(&bits, &value, sizeof value);
-    b->exchange[me] = bits;
+    auto &exchange = b->exchange[b->current->shuffles++ % 2];
+    exchange[me] = bits;
     emulation::warp_barrier();
     unsigned base = me / 32 * 32, source = base + from % 32;
     T result;
-    memcpy(&result, &b->exchange[source < b->exchange.size() ? source : me],
-           sizeof result);
-    emulation::warp_barrier();
+    memcpy(&result, &exchange[source < exchange.size() ? source : me], sizeof result);
     return result;
 }
 template <class T> T __shfl_xor_sync(unsigned, T value, int mask) {
@@ -221,9 +252,6 @@ struct __half {
     uint16_t bits;
 };
 typedef __half half;
-struct alignas(16) int4 {
-    int x, y, z, w;
-};
 static inline float __half2float(half h) {
     return half_to_float(h.bits);
 }
@@ -250,20 +278,24 @@ template <class F> void fill_fragment(F &f, float value) {
 }
 template <class U, class T>
 void load_matrix_sync(fragment<U, 16, 16, 16, T, row_major> &f, const T *p, unsigned ld) {
-    emulation::warp_barrier();
+    if (threadIdx.x % 32 != 0)
+        return;
     for (int i = 0; i < 16; i++)
         for (int j = 0; j < 16; j++)
             f.tile[i][j] = p[i * ld + j];
 }
 template <class U, class T>
 void load_matrix_sync(fragment<U, 16, 16, 16, T, col_major> &f, const T *p, unsigned ld) {
-    emulation::warp_barrier();
+    if (threadIdx.x % 32 != 0)
+        return;
     for (int i = 0; i < 16; i++)
         for (int j = 0; j < 16; j++)
             f.tile[j][i] = p[i * ld + j];
 }
 template <class A, class B, class C>
 void mma_sync(C &d, const A &a, const B &b, const C &c) {
+    if (threadIdx.x % 32 != 0)
+        return;
     float x[16][16], y[16][16];
     for (int i = 0; i < 16; i++)
         for (int j = 0; j < 16; j++)
@@ -277,142 +309,15 @@ void mma_sync(C &d, const A &a, const B &b, const C &c) {
         }
 }
 template <class F> void store_matrix_sync(float *p, const F &f, unsigned ld, layout_t) {
+    if (threadIdx.x % 32 != 0)
+        return;
     for (int i = 0; i < 16; i++)
         for (int j = 0; j < 16; j++)
             p[i * ld + j] = f.tile[i][j];
-    emulation::warp_barrier();
 }
 } // namespace wmma
 } // namespace nvcuda
 
-/* ---- The runtime ----------------------------------------------------------------- */
-
-typedef int cudaError_t;
-enum { cudaSuccess = 0, cudaErrorMemoryAllocation = 2, cudaErrorNoDevice = 100 };
-typedef struct emulated_stream *cudaStream_t;
-typedef struct emulated_graph *cudaGraph_t;
-typedef struct emulated_graph_exec *cudaGraphExec_t;
-enum { cudaStreamNonBlocking = 1, cudaStreamCaptureModeThreadLocal = 1 };
-enum { cudaMemcpyHostToDevice = 1, cudaMemcpyDeviceToHost = 2 };
-enum { cudaFuncAttributeMaxDynamicSharedMemorySize = 8 };
-enum { cudaDevAttrMaxSharedMemoryPerBlockOptin = 97 };
-struct cudaDeviceProp {
-    char name[256];
-    int major, minor;
-    size_t totalGlobalMem;
-};
-
-/* Set by tests: how many more allocations succeed (negative: all), and whether copies
- * fail as on a lost device. */
-extern long emulated_allocations_left;
-extern int emulated_lost;
-
-static inline const char *cudaGetErrorString(cudaError_t e) {
-    return e == cudaErrorMemoryAllocation ? "out of memory"
-           : e                            ? "device lost"
-                                          : "no error";
-}
-static inline cudaError_t emulated_memory(void **p, size_t size) {
-    if (emulated_allocations_left == 0)
-        return cudaErrorMemoryAllocation;
-    if (emulated_allocations_left > 0)
-        emulated_allocations_left--;
-    *p = malloc(size);
-    if (*p != nullptr)
-        memset(*p, 0xff, size); /* NaN: what is read before it is written shows */
-    return *p == nullptr ? cudaErrorMemoryAllocation : cudaSuccess;
-}
-template <class T> cudaError_t cudaMalloc(T **p, size_t size) {
-    return emulated_memory((void **)p, size);
-}
-template <class T> cudaError_t cudaMallocHost(T **p, size_t size) {
-    return emulated_memory((void **)p, size);
-}
-static inline cudaError_t cudaFree(void *p) {
-    free(p);
-    return cudaSuccess;
-}
-static inline cudaError_t cudaFreeHost(void *p) {
-    free(p);
-    return cudaSuccess;
-}
-static inline cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t size, int,
-                                          cudaStream_t) {
-    if (emulated_lost)
-        return 999;
-    memcpy(to, from, size);
-    return cudaSuccess;
-}
-static inline cudaError_t cudaMemsetAsync(void *to, int value, size_t size,
-                                          cudaStream_t) {
-    memset(to, value, size);
-    return cudaSuccess;
-}
-static inline cudaError_t cudaStreamCreateWithFlags(cudaStream_t *s, unsigned) {
-    *s = nullptr;
-    return cudaSuccess;
-}
-static inline cudaError_t cudaStreamDestroy(cudaStream_t) {
-    return cudaSuccess;
-}
-static inline cudaError_t cudaStreamSynchronize(cudaStream_t) {
-    return emulated_lost ? 999 : cudaSuccess;
-}
-static inline cudaError_t cudaGetLastError() {
-    return emulated_lost ? 999 : cudaSuccess;
-}
-static inline cudaError_t cudaSetDevice(int) {
-    return cudaSuccess;
-}
-static inline cudaError_t cudaGetDeviceCount(int *n) {
-    *n = 1;
-    return cudaSuccess;
-}
-static inline cudaError_t cudaGetDeviceProperties(cudaDeviceProp *p, int) {
-    *p = cudaDeviceProp{"emulated", 8, 0, (size_t)1 << 34};
-    return cudaSuccess;
-}
-static inline cudaError_t cudaMemGetInfo(size_t *available, size_t *total) {
-    *available = *total = (size_t)1 << 34;
-    return cudaSuccess;
-}
-static inline cudaError_t cudaDriverGetVersion(int *version) {
-    *version = 13000;
-    return cudaSuccess;
-}
-static inline cudaError_t cudaRuntimeGetVersion(int *version) {
-    *version = 13000;
-    return cudaSuccess;
-}
-static inline cudaError_t cudaDeviceGetAttribute(int *value, int, int) {
-    *value = 99 * 1024;
-    return cudaSuccess;
-}
-template <class F> cudaError_t cudaFuncSetAttribute(F, int, int) {
-    return cudaSuccess;
-}
-/* Captured work runs at once, and a graph is never kept: launching it would run nothing.
- */
-static inline cudaError_t cudaStreamBeginCapture(cudaStream_t, int) {
-    return cudaSuccess;
-}
-static inline cudaError_t cudaStreamEndCapture(cudaStream_t, cudaGraph_t *g) {
-    *g = nullptr;
-    return cudaSuccess;
-}
-static inline cudaError_t cudaGraphInstantiate(cudaGraphExec_t *e, cudaGraph_t,
-                                               unsigned) {
-    *e = nullptr;
-    return cudaSuccess;
-}
-static inline cudaError_t cudaGraphLaunch(cudaGraphExec_t, cudaStream_t) {
-    return cudaSuccess;
-}
-static inline cudaError_t cudaGraphDestroy(cudaGraph_t) {
-    return cudaSuccess;
-}
-static inline cudaError_t cudaGraphExecDestroy(cudaGraphExec_t) {
-    return cudaSuccess;
-}
+#include "emulated_runtime.h"
 
 #endif

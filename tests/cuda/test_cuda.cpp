@@ -2,8 +2,9 @@
  *
  * test_cuda.cpp: the CUDA plug-in's own source over the host emulation: each kernel
  * against plain sums at odd sizes, the whole forward against the CPU backend on the
- * golden models, and what happens when memory runs out or the device is lost. */
-#include "cuda/kernels.cuh"
+ * golden models, and what happens when memory runs out, the device is lost or a capture
+ * fails. */
+#include "cuda/lane.cuh"
 
 extern "C" {
 #include "model/loader.h"
@@ -16,11 +17,10 @@ extern const struct backend bert_backend;
 #include <algorithm>
 #include <random>
 #include <string>
+#include <thread>
 
+using emulation::state;
 using std::vector;
-
-long emulated_allocations_left = -1;
-int emulated_lost = 0;
 
 static std::mt19937 generator(7);
 
@@ -87,12 +87,10 @@ static void check_attention(const vector<int> &lengths, int heads, int width, bo
     a.key = qkv.data() + hidden, a.value = qkv.data() + 2 * hidden,
     a.key_stride = 3 * hidden;
     a.context = context.data(), a.context_stride = hidden;
-    struct bert_error error;
     int longest = *std::max_element(lengths.begin(), lengths.end());
     /* A launch for more sequences and queries than there are, as a graph's bucket is. */
-    ck_assert_int_eq(launch_attention(&a, (int)lengths.size() + 1, longest + 3,
-                                      longest + 40, 64 * 1024, NULL, &error),
-                     BERT_OK);
+    launch_attention(&a, (int)lengths.size() + 1, longest + 3, longest + 40, 64 * 1024,
+                     NULL);
     vector<double> expected;
     for (size_t s = 0; s < lengths.size(); s++)
         for (int h = 0; h < heads; h++)
@@ -111,6 +109,7 @@ START_TEST(attention_of_ragged_batches) {
     check_attention({17, 1, 33}, 2, 8, false);
     check_attention({5, 130, 64, 16}, 3, 24, true);
     check_attention({65, 7}, 1, 128, false);
+    check_attention({40, 3}, 2, 12, false); /* heads that do not begin aligned */
 }
 END_TEST
 
@@ -120,11 +119,9 @@ START_TEST(attention_of_512_tokens) {
 END_TEST
 
 START_TEST(attention_without_room_is_refused) {
-    struct attention_args a = {};
     struct bert_error error;
-    a.width = 64, a.heads = 1;
-    ck_assert_int_eq(launch_attention(&a, 1, 2048, 1, 64 * 1024, NULL, &error),
-                     BERT_INTERNAL);
+    ck_assert_int_eq(attention_prepare(64, 512, 64 * 1024, &error), BERT_OK);
+    ck_assert_int_eq(attention_prepare(64, 2048, 64 * 1024, &error), BERT_MODEL);
     ck_assert_ptr_nonnull(strstr(error.message, "shared memory"));
 }
 END_TEST
@@ -157,7 +154,8 @@ static void check_norm(int rows, int width, bool quant) {
 
 START_TEST(layer_norm_of_odd_sizes) {
     check_norm(1, 8, false);
-    check_norm(7, 33, true);
+    check_norm(7, 40, true);
+    check_norm(3, 264, true); /* one lane more than a warp */
     check_norm(513, 72, false);
 }
 END_TEST
@@ -410,35 +408,144 @@ START_TEST(forward_of_512_tokens_and_large_wishes) {
     struct model m = open_model("tests/golden/tiny/f16", BERT_F32);
     compare_random(&m, {512}, 100, 5, 0, 2e-3f);
     compare_random(&m, {6, 6}, 2, 1200, 1200, 2e-3f);
+    compare_random(&m, {6}, 4, 2000, 0, 2e-3f); /* more than there are */
     close_model(&m);
 }
 END_TEST
 
-START_TEST(too_little_memory_is_an_error_or_a_smaller_batch) {
-    struct loader_options options = {};
-    struct backend_options backend = {};
+/* More maps than a batch may have, so that it is asked for in parts. */
+START_TEST(each_request_keeps_its_map) {
+    struct model m = open_model("tests/golden/tiny/f16", BERT_F32);
+    vector<vector<uint64_t>> maps(20, vector<uint64_t>(1200 / 64 + 1));
+    struct question q;
+    ask_random(q, {60, 40}, 3, 4, 2, 1200);
+    for (size_t i = 0; i < maps.size(); i++)
+        for (size_t id = i; id < 1200; id += 20 + i)
+            maps[i][id / 64] |= 1ull << (id % 64);
+    for (size_t i = 0; i < q.requests.size(); i++)
+        q.requests[i].allowed = maps[i % maps.size()].data();
+    compare(&m, q, 2, 2e-3f);
+    close_model(&m);
+}
+END_TEST
+
+/* ---- Graphs ---------------------------------------------------------------------- */
+
+START_TEST(a_graph_serves_its_bucket) {
+    struct model m = open_model("tests/golden/tiny/f16", BERT_F32);
+    long before = state.launches;
+    compare_random(&m, {9, 2, 31}, 7, 5, 3, 2e-3f);
+    ck_assert_int_eq(state.launches, before); /* captured beside the first pass */
+    compare_random(&m, {9, 2, 31}, 7, 5, 3, 2e-3f);
+    compare_random(&m, {30, 4, 8, 5}, 9, 3, 9, 2e-3f);
+    ck_assert_int_eq(state.launches, before + 2);
+    for (int round = 0; round < 2; round++) /* every bucket of rows, twice */
+        for (int rows = 3; rows < 120; rows += 13)
+            compare_random(&m, {rows}, rows, 2, 1, 2e-3f);
+    ck_assert_int_gt(state.launches, before + 10);
+    close_model(&m);
+}
+END_TEST
+
+START_TEST(without_captures_all_works) {
     struct model_file *file;
+    struct loader_options loader = {};
+    struct backend_options options = {};
     struct bert_error error;
     const char *device;
-    int opened = 0;
+    void *handle;
+    ck_assert_int_eq(loader_open(&file, "tests/golden/tiny/f16", &loader, &error),
+                     BERT_OK);
+    state.captures = 0;
+    ck_assert_int_eq(
+        bert_backend.open(&handle, loader_weights(file), &options, &device, &error),
+        BERT_OK);
+    ck_assert_str_eq(device, "cuda:0 (emulated, without graphs)");
+    bert_backend.close(handle);
+    struct model m = open_model("tests/golden/tiny/f16", BERT_F32);
+    long before = state.launches;
+    for (int i = 0; i < 3; i++)
+        compare_random(&m, {9, 2, 31}, 7, 5, 3, 2e-3f);
+    ck_assert_int_eq(state.launches, before);
+    state.captures = -1;
+    close_model(&m);
+    loader_close(file);
+}
+END_TEST
+
+/* ---- Trouble --------------------------------------------------------------------- */
+
+/* Rows of a batch that there is room for; 0 with an error, for none. */
+static size_t rows_in_what_is_left(const struct weights *weights) {
+    struct backend_options options = {};
+    struct bert_error error;
+    const char *device;
+    void *handle;
+    size_t good, rows = 0, requests;
+    if (bert_backend.open(&handle, weights, &options, &device, &error) == BERT_OK) {
+        bert_backend.limits(handle, &good, &rows, &requests);
+        bert_backend.close(handle);
+    } else {
+        ck_assert_int_eq(error.status, BERT_INTERNAL);
+        ck_assert_ptr_nonnull(strstr(error.message, "out of memory"));
+    }
+    ck_assert_uint_eq(state.held, 0);
+    return rows;
+}
+
+START_TEST(too_little_memory_is_an_error_or_a_smaller_batch) {
+    struct loader_options options = {};
+    struct model_file *file;
+    struct bert_error error;
+    vector<size_t> seen = {0};
     ck_assert_int_eq(loader_open(&file, "tests/golden/tiny/f32", &options, &error),
                      BERT_OK);
-    for (long left = 0; left < 150; left += 7) {
-        void *handle = NULL;
-        emulated_allocations_left = left;
-        enum bert_status status =
-            bert_backend.open(&handle, loader_weights(file), &backend, &device, &error);
-        emulated_allocations_left = -1;
-        if (status == BERT_OK) {
-            opened++;
-            bert_backend.close(handle);
-        } else {
-            ck_assert_int_eq(status, BERT_INTERNAL);
-            ck_assert_ptr_nonnull(strstr(error.message, "out of memory"));
-        }
+    const struct weights *weights = loader_weights(file);
+    for (state.allocations = 0;;) { /* every allocation fails once */
+        long given = state.allocations;
+        bool all = rows_in_what_is_left(weights) == LANE_ROWS;
+        state.allocations = given + 1;
+        if (all)
+            break;
     }
-    ck_assert_int_gt(opened, 0);
+    state.allocations = -1;
+    for (size_t room = 16 << 20; seen.back() < LANE_ROWS; room += 1 << 20) {
+        state.room = room;
+        size_t rows = rows_in_what_is_left(weights);
+        ck_assert_uint_ge(rows, seen.back());
+        if (rows > seen.back())
+            seen.push_back(rows);
+    }
+    state.room = SIZE_MAX;
+    ck_assert_uint_eq(seen[1], 512);
+    ck_assert_uint_ge(seen.size(), 4);
     loader_close(file);
+}
+END_TEST
+
+/* Weights of bert-base-chinese in half, its float vectors, and both lanes. What cuBLASLt
+ * and the graphs take for themselves is beside it: some room is left for them. */
+START_TEST(the_base_model_needs_less_than_500_megabytes) {
+    struct device_weights w = {};
+    struct lane *lanes[2];
+    struct bert_error error;
+    w.config = {.layers = 12,
+                .hidden = 768,
+                .heads = 12,
+                .intermediate = 3072,
+                .vocabulary = 21128,
+                .positions = 512,
+                .types = 2,
+                .epsilon = 1e-12f};
+    size_t layer = 768 * 768 * 4 + 768 * 3072 * 2, vectors = 768 * 20;
+    size_t weights =
+        2 * ((21128 + 514 + 768) * 768 + 12 * layer) + 6 * (12 * vectors + 21128);
+    for (struct lane *&lane : lanes)
+        ck_assert_int_eq(lane_new(&lane, &w, LANE_ROWS, 64 * 1024, &error), BERT_OK);
+    ck_assert_uint_lt(state.held + weights, 470u * 1000 * 1000);
+    for (struct lane *lane : lanes)
+        lane_free(lane);
+    ck_assert_uint_eq(state.held, 0);
 }
 END_TEST
 
@@ -447,12 +554,91 @@ START_TEST(a_lost_device_is_an_error) {
     struct question q;
     struct bert_error error;
     ask_random(q, {9, 5}, 3, 5, 0, 1200);
-    emulated_lost = 1;
-    ck_assert_int_eq(bert_backend.forward(m.cuda_worker, &q.batch, q.requests.data(),
-                                          q.requests.size(), q.replies[1].data(), &error),
-                     BERT_INTERNAL);
-    emulated_lost = 0;
-    ck_assert_ptr_nonnull(strstr(error.message, "device lost"));
+    state.syncs = 0;
+    for (int i = 0; i < 3; i++) { /* and its lane is free again */
+        ck_assert_int_eq(bert_backend.forward(m.cuda_worker, &q.batch, q.requests.data(),
+                                              q.requests.size(), q.replies[1].data(),
+                                              &error),
+                         BERT_INTERNAL);
+        ck_assert_ptr_nonnull(strstr(error.message, "device lost"));
+    }
+    state.syncs = -1;
+    close_model(&m);
+}
+END_TEST
+
+START_TEST(a_defect_is_refused_and_harms_nothing) {
+    struct model m = open_model("tests/golden/tiny/f16", BERT_F32);
+    struct question q;
+    struct bert_error error;
+    ask_random(q, {9, 5}, 3, 5, 0, 1200);
+    int32_t good = q.ids[2];
+    for (int32_t bad : {-1, 1200, INT32_MAX}) {
+        q.ids[2] = bad;
+        ck_assert_int_eq(bert_backend.forward(m.cuda_worker, &q.batch, q.requests.data(),
+                                              q.requests.size(), q.replies[1].data(),
+                                              &error),
+                         BERT_INTERNAL);
+        ck_assert_ptr_nonnull(strstr(error.message, "vocabulary"));
+    }
+    q.ids[2] = good;
+    compare(&m, q, 0, 2e-3f);
+    close_model(&m);
+}
+END_TEST
+
+static void check_probe(const char *expected) {
+    struct backend_options options = {};
+    char why[200] = "";
+    ck_assert_int_eq(bert_backend.probe(&options, why, sizeof why), 0);
+    ck_assert_str_eq(why, expected);
+}
+
+START_TEST(a_probe_says_why_not) {
+    struct backend_options options = {.device = 1};
+    char why[200] = "";
+    ck_assert_int_eq(bert_backend.probe(&options, why, sizeof why), 0);
+    ck_assert_str_eq(why, "no CUDA device 1, there is 1");
+    state.driver = 0;
+    check_probe("no NVIDIA driver");
+    state.driver = 12040;
+    check_probe("the NVIDIA driver is for CUDA 12.4, 13.0 is needed");
+    state.driver = 13000, state.devices = 0;
+    check_probe("no CUDA-capable device is detected");
+    state.devices = 1, state.major = 6;
+    check_probe("emulated has compute capability 6.0, 7.5 is needed");
+    state.major = 9, state.available = 100 << 20;
+    check_probe("emulated has 100 MB free, 512 MB are needed");
+    state.available = (size_t)1 << 34;
+    ck_assert_int_eq(bert_backend.probe(&(options = {}), why, sizeof why), 90);
+}
+END_TEST
+
+/* More threads than lanes; each keeps to its own questions. */
+START_TEST(any_number_of_threads_may_feed_it) {
+    struct model m = open_model("tests/golden/tiny/f16", BERT_F32);
+    struct question questions[5];
+    std::atomic<int> failed{0};
+    vector<std::thread> threads;
+    for (struct question &q : questions)
+        ask_random(q, {(int)(5 + generator() % 9), 7}, 4, 3, 1, 1200);
+    for (struct question &q : questions)
+        threads.emplace_back([&] {
+            struct bert_error error;
+            for (int i = 0; i < 3; i++)
+                failed += bert_backend.forward(m.cuda_worker, &q.batch, q.requests.data(),
+                                               q.requests.size(), q.replies[1].data(),
+                                               &error) != BERT_OK;
+        });
+    for (std::thread &thread : threads)
+        thread.join();
+    ck_assert_int_eq(failed, 0);
+    for (struct question &q : questions) {
+        vector<struct scored> best = q.best[1];
+        compare(&m, q, 1, 2e-3f); /* runs it again, alone */
+        for (size_t i = 0; i < best.size(); i++)
+            ck_assert_int_eq(best[i].id, q.best[1][i].id);
+    }
     close_model(&m);
 }
 END_TEST
@@ -472,8 +658,15 @@ int main(void) {
     tcase_add_loop_test(forward, ragged_batches_equal_the_cpu, 0, 2);
     tcase_add_test(forward, forward_of_an_int8_model_equals_the_cpu);
     tcase_add_test(forward, forward_of_512_tokens_and_large_wishes);
+    tcase_add_test(forward, each_request_keeps_its_map);
+    tcase_add_test(forward, a_graph_serves_its_bucket);
+    tcase_add_test(forward, without_captures_all_works);
     tcase_add_test(forward, too_little_memory_is_an_error_or_a_smaller_batch);
+    tcase_add_test(forward, the_base_model_needs_less_than_500_megabytes);
     tcase_add_test(forward, a_lost_device_is_an_error);
+    tcase_add_test(forward, a_defect_is_refused_and_harms_nothing);
+    tcase_add_test(forward, a_probe_says_why_not);
+    tcase_add_test(forward, any_number_of_threads_may_feed_it);
     suite_add_tcase(suite, kernels);
     suite_add_tcase(suite, forward);
     SRunner *runner = srunner_create(suite);
