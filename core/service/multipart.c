@@ -111,3 +111,20 @@ enum multipart_status multipart_next(struct multipart *multipart,
     left->size -= used;
     return MULTIPART_PART;
 }
+
+bool multipart_find_file(const char *content_type, struct span body, struct span *file) {
+    struct multipart multipart;
+    struct multipart_part part;
+    enum multipart_status status;
+    int rank = 0;
+    if (!multipart_start(&multipart, content_type, body))
+        return false;
+    while ((status = multipart_next(&multipart, &part)) == MULTIPART_PART) {
+        int this_rank = span_equal(part.name, span_of("file")) ? 2 : part.is_file;
+        if (this_rank > rank) {
+            rank = this_rank;
+            *file = part.content;
+        }
+    }
+    return status == MULTIPART_END && rank > 0;
+}

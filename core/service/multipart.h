@@ -27,5 +27,8 @@ bool multipart_start(struct multipart *multipart, const char *content_type,
 /* MULTIPART_BAD when the body doesn't follow the format or ends too early. */
 enum multipart_status multipart_next(struct multipart *multipart,
                                      struct multipart_part *part);
+/* The content of the part called "file", else of the first with a file name; false when
+ * the body isn't well-formed or has neither. */
+bool multipart_find_file(const char *content_type, struct span body, struct span *file);
 
 #endif

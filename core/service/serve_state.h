@@ -28,7 +28,7 @@ struct serve {
     double started;
     atomic_bool draining; /* new calls are still answered, connections close */
     atomic_bool ending;   /* what is not done now never will be */
-    atomic_int uploads;
+    atomic_int uploads;   /* that may have texts in the queue */
     pthread_mutex_t lock; /* guards model */
     struct served_model *model;
     pthread_mutex_t upload_lock; /* guards upload_threads */
@@ -38,7 +38,7 @@ struct serve {
 
 struct visit { /* the context of a call */
     size_t route;
-    bool uploads;  /* counted in serve.uploads */
+    bool uploads;  /* counted in serve.uploads, until its upload sees to that */
     char work[40]; /* for the log: "hit", "3 texts" */
     void *inquiry; /* freed by release when the call ends */
     void (*release)(void *inquiry);

@@ -307,6 +307,17 @@ static enum bert_status check_words(struct upload *upload, struct bert_error *er
     return status;
 }
 
+/* For another upload, as soon as no text of this one waits: before the client, who may
+ * come again at once, sees the end. */
+static void make_room(struct upload *upload) {
+    atomic_fetch_sub(&upload->serve->uploads, 1);
+}
+
+static void refuse(struct upload *upload, const struct bert_error *error) {
+    make_room(upload);
+    serve_failure(upload->call, error, "bad_csv");
+}
+
 static void stream(struct upload *upload) {
     struct http_source source = {read_out, close_out, upload};
     struct buffer edge = {0};
@@ -314,6 +325,7 @@ static void stream(struct upload *upload) {
     http_stream(upload->call, 200, batch_format_type(upload->format), &source);
     batch_put_head(&edge, upload->format);
     bool whole = send_out(upload, &edge) && run_rows(upload);
+    make_room(upload);
     edge.size = 0;
     batch_put_tail(&edge, upload->format);
     whole = whole && send_out(upload, &edge);
@@ -337,7 +349,7 @@ static void *upload_run(void *arg) {
     if (status == BERT_OK)
         stream(upload);
     else
-        serve_failure(upload->call, &error, "bad_csv");
+        refuse(upload, &error);
     records_close(upload->records);
     record_release(&upload->record);
     bert_session_free(upload->session);
@@ -364,28 +376,6 @@ static bool start_thread(struct upload *upload) {
     return started;
 }
 
-/* The part called file, else the first with a file name. */
-static bool find_file(struct http_call *call, struct span *file) {
-    struct multipart multipart;
-    struct multipart_part part;
-    struct span body = {call->body.data, call->body.size};
-    int rank = 0;
-    if (!multipart_start(&multipart, http_header(call, "Content-Type"), body))
-        return false;
-    for (;;) {
-        enum multipart_status status = multipart_next(&multipart, &part);
-        if (status == MULTIPART_BAD)
-            return false;
-        if (status == MULTIPART_END)
-            return rank > 0;
-        int this_rank = span_equal(part.name, span_of("file")) ? 2 : part.is_file;
-        if (this_rank > rank) {
-            rank = this_rank;
-            *file = part.content;
-        }
-    }
-}
-
 static bool read_options(struct upload *upload, struct http_call *call) {
     struct span value = span_of("json");
     target_query(&call->target, "format", &value);
@@ -402,7 +392,8 @@ static bool read_options(struct upload *upload, struct http_call *call) {
     if (type && strncasecmp(type, "text/csv", 8) == 0) {
         upload->file = (struct span){call->body.data, call->body.size};
     } else if (type && strncasecmp(type, "multipart/form-data", 19) == 0) {
-        if (!find_file(call, &upload->file)) {
+        struct span body = {call->body.data, call->body.size};
+        if (!multipart_find_file(type, body, &upload->file)) {
             serve_error(call, 400, "bad_multipart",
                         "the body is not multipart/form-data with a file");
             return false;
@@ -416,6 +407,7 @@ static bool read_options(struct upload *upload, struct http_call *call) {
 
 void upload_start(struct serve *serve, struct http_call *call) {
     struct served_model *model = serve_model(serve);
+    struct visit *visit = call->context;
     if (!model) {
         serve_busy(call, 503, "loading", "the model is being loaded");
         return;
@@ -436,8 +428,10 @@ void upload_start(struct serve *serve, struct http_call *call) {
         upload->body = call->body; /* it outlives the call, whose client may leave */
         call->body = (struct buffer){0};
         http_wait(call);
-        if (start_thread(upload))
+        if (start_thread(upload)) {
+            visit->uploads = false;
             return;
+        }
         serve_busy(call, 503, "stopping", "the server cannot take uploads now");
     }
     served_model_drop(model);

@@ -126,6 +126,30 @@ class Load(unittest.TestCase):
             status, answer = server.post('/', {'inputs': [f'{i}[MASK]' for i in range(5)]})
             self.assertEqual((status, answer['code']), (400, 'too_many_texts'))
 
+    def test_uploads_whose_clients_left_do_not_crowd_out_the_next(self):
+        long = ('text\n' + ('长' * 450 + '[MASK]\n') * 60).encode()
+        with Server('-j1', '--cache=0') as server:
+            for _ in range(5):
+                links = [socket.create_connection(('127.0.0.1', server.port), timeout=30)
+                         for _ in range(4)]
+                for link in links:
+                    link.sendall(request(long, 'Content-Type: text/csv', path='/api/batch'))
+                for link in links:
+                    link.recv(10)
+                time.sleep(0.02)
+                for link in links:
+                    link.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b'\1\0\0\0\0\0\0\0')
+                    link.close()
+
+                def upload(i):
+                    data = 'text\n' + ''.join(f'{i}之{k}[MASK]\n' for k in range(60))
+                    while (answer := server.upload(data.encode()))[0] == 503:
+                        time.sleep(0.01)  # those that left are not quite gone
+                    return json.loads(answer[2])['rows']
+                with concurrent.futures.ThreadPoolExecutor(4) as pool:
+                    rows = [row for rows in pool.map(upload, range(4)) for row in rows]
+                self.assertEqual({row['error'] for row in rows}, {None})
+
     def test_passes_hold_several_texts_but_eight_at_most(self):
         with Server('-j1', '--cache=0') as server:
             with concurrent.futures.ThreadPoolExecutor(40) as pool:
