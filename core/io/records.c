@@ -280,10 +280,6 @@ void records_close(struct records *records) {
 
 /* ---- Columns --------------------------------------------------------------------- */
 
-enum record_format records_format(const struct records *records) {
-    return records->options.format;
-}
-
 const struct record *records_header(const struct records *records) {
     return records->has_header ? &records->header : NULL;
 }

@@ -82,7 +82,6 @@ enum bert_status records_open_texts(struct records **records, const char *const 
                                     struct bert_error *error);
 void records_close(struct records *records); /* NULL is fine */
 
-enum record_format records_format(const struct records *records);
 /* CSV, TSV with a header: it. Otherwise NULL. */
 const struct record *records_header(const struct records *records);
 /* How many cells a row of CSV or TSV must have: the header's, or the first row's. */

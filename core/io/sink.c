@@ -246,10 +246,6 @@ uint64_t sink_offset(const struct sink *sink) {
     return sink->memory ? sink->memory->size : sink->written + sink->held.size;
 }
 
-const char *sink_name(const struct sink *sink) {
-    return sink->name;
-}
-
 bool sink_reader_gone(const struct sink *sink) {
     return sink->failure == EPIPE;
 }

@@ -48,7 +48,6 @@ enum bert_status sink_close(struct sink *sink, enum sink_end end,
                             struct bert_error *error);
 
 uint64_t sink_offset(const struct sink *sink); /* bytes written, buffered ones included */
-const char *sink_name(const struct sink *sink);
 /* Whether the reader went away (EPIPE): programs then end without a message. */
 bool sink_reader_gone(const struct sink *sink);
 bool sink_failed(const struct sink *sink);

@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 enum { BLOCK = 128 * 1024, START = 4096 };
@@ -22,7 +21,7 @@ struct source {
     struct buffer raw;  /* read, not yet in the window */
     struct buffer text; /* the window is text from at */
     size_t at;
-    uint64_t size, taken;
+    uint64_t taken;
     bool begun, ended, stopped;
 };
 
@@ -55,14 +54,11 @@ enum bert_status source_open(struct source **out, const char *path,
     if (status)
         return status;
     source->fd = standard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
-    struct stat about;
-    if (source->fd < 0 || fstat(source->fd, &about) < 0) {
+    if (source->fd < 0) {
         status = error_set(error, BERT_IO, "%s: %s", source->name, strerror(errno));
         source_close(source);
         return status;
     }
-    if (S_ISREG(about.st_mode))
-        source->size = (uint64_t)about.st_size;
     *out = source;
     return BERT_OK;
 }
@@ -74,7 +70,6 @@ enum bert_status source_open_memory(struct source **out, const char *bytes, size
     if (status)
         return status;
     (*out)->memory = (struct span){bytes, size};
-    (*out)->size = size;
     return BERT_OK;
 }
 
@@ -240,14 +235,6 @@ enum bert_status source_window(struct source *source, size_t want, struct span *
 
 void source_consume(struct source *source, size_t size) {
     source->at += size;
-}
-
-const char *source_name(const struct source *source) {
-    return source->name;
-}
-
-uint64_t source_size(const struct source *source) {
-    return source->size;
 }
 
 uint64_t source_taken(const struct source *source) {

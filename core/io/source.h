@@ -35,8 +35,6 @@ enum bert_status source_window(struct source *source, size_t want, struct span *
                                struct bert_error *error);
 void source_consume(struct source *source, size_t size); /* at most the window's size */
 
-const char *source_name(const struct source *source); /* for messages */
-uint64_t source_size(const struct source *source);  /* of a file, undecoded; 0: unknown */
 uint64_t source_taken(const struct source *source); /* bytes read so far, undecoded */
 bool source_stopped(const struct source *source);   /* ended by stop_fd */
 /* What was decided: ENCODING_AUTO as long as all was ASCII. */
