@@ -11,6 +11,7 @@
 #include "scratch.h"
 
 #include <check.h>
+#include <fcntl.h>
 #include <sys/stat.h>
 
 #define TINY "tests/golden/tiny/"
@@ -90,8 +91,9 @@ static void same_model(const struct model_file *x, const struct model_file *y) {
     ck_assert_int_eq(loader_tokenizer(x)->lower_case, loader_tokenizer(y)->lower_case);
 }
 
-static const char *const folders[] = {"f32", "untied",  "f16",         "bf16",
-                                      "tf",  "sharded", "bin-strided", "bin-legacy"};
+static const char *const folders[] = {"f32",         "untied",          "f16", "bf16",
+                                      "bin-zip",     "bin-module-half", "tf",  "sharded",
+                                      "bin-strided", "bin-legacy"};
 
 START_TEST(file_equals_folder_in_each_precision) {
     scratch_begin();
@@ -342,6 +344,14 @@ START_TEST(outputs_that_cannot_be) {
     struct convert_options options = {.jobs = 1};
     struct convert_report report;
     struct bert_error error = {0};
+    int terminal = posix_openpt(O_RDWR | O_NOCTTY);
+    if (terminal >= 0 && grantpt(terminal) == 0 && unlockpt(terminal) == 0) {
+        const char *path = ptsname(terminal);
+        ck_assert_int_eq(convert_run(TINY "f32", path, &options, &report, &error),
+                         BERT_USAGE);
+        ck_assert_ptr_nonnull(strstr(error.message, ": is a terminal"));
+    }
+    close(terminal);
     ck_assert_int_eq(
         convert_run(TINY "no-head", "/tmp/never.bert", &options, &report, &error),
         BERT_MODEL);
