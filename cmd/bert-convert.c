@@ -96,12 +96,17 @@ static bool stopped(void *arg) {
 
 static const char *const precisions[] = {"as its source", "f32", "f16", "int8"};
 
+/* A path without what a terminal should not see; kept in room. */
+static const char *shown(const char *path, struct bert_error *room) {
+    error_set(room, BERT_OK, "%s", path);
+    return room->message;
+}
+
 static void print_facts(const char *what, const char *path, const char *kind,
                         const struct convert_file_facts *facts) {
-    struct bert_error name; /* escapes what a terminal should not see */
-    error_set(&name, BERT_OK, "%s", path);
+    struct bert_error name;
     printf("%s: %s (%s), %zu tensors, %llu parameters, %llu bytes\n        sha256 %s\n",
-           what, name.message, kind, facts->tensors,
+           what, shown(path, &name), kind, facts->tensors,
            (unsigned long long)facts->parameters, (unsigned long long)facts->bytes,
            facts->sha256);
 }
@@ -181,10 +186,10 @@ static void inspect(struct cli *cli, const struct args *args,
         struct buffer out = {0};
         struct bert_error error;
         if (convert_inspect(cli->operands[i], common->no_mmap, args->to == TO_JSON, &out,
-                            &error) == BERT_OK)
-            fwrite(out.data, 1, out.size, stdout);
-        else
+                            &error) != BERT_OK)
             cli_fail(cli, &error);
+        else if (fwrite(out.data, 1, out.size, stdout) != out.size)
+            cli_error(cli, BERT_IO, "standard output: %s", strerror(errno));
         buffer_release(&out);
     }
 }
@@ -194,7 +199,8 @@ static void verify(struct cli *cli, const struct common_options *common) {
         uint64_t bytes;
         struct bert_error error;
         if (convert_verify(cli->operands[i], common->no_mmap, &bytes, &error) == BERT_OK)
-            printf("%s: good, %llu bytes\n", cli->operands[i], (unsigned long long)bytes);
+            printf("%s: good, %llu bytes\n", shown(cli->operands[i], &error),
+                   (unsigned long long)bytes);
         else
             cli_fail(cli, &error);
     }
