@@ -29,7 +29,7 @@ static const char *put_text(char **at, const char *text) {
 }
 
 struct outcome *outcome_new(const struct bert_result *result, bool words) {
-    size_t candidates = 0, strings = text_size(result->note);
+    size_t candidates = 0, strings = 0;
     for (size_t m = 0; m < result->mask_count; m++) {
         const struct bert_mask *mask = &result->masks[m];
         candidates += mask->candidate_count;
@@ -61,8 +61,7 @@ struct outcome *outcome_new(const struct bert_result *result, bool words) {
     if (result->id_count)
         memcpy(ids, result->ids, result->id_count * sizeof *ids);
     block->outcome =
-        (struct outcome){masks, result->mask_count,         ids, result->id_count,
-                         words, put_text(&at, result->note)};
+        (struct outcome){masks, result->mask_count, ids, result->id_count, words};
     atomic_init(&block->users, 1);
     return &block->outcome;
 }

@@ -25,8 +25,7 @@ struct outcome {
     size_t mask_count;
     const int32_t *ids; /* the whole text, [CLS] and [SEP] included */
     size_t id_count;
-    bool words;       /* from a word list: share counts, not probability */
-    const char *note; /* or NULL */
+    bool words; /* from a word list: share counts, not probability */
 };
 
 /* A copy of a result that is BERT_OK; NULL without memory. The caller is its first user.

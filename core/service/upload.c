@@ -20,7 +20,6 @@ enum { OUT_HIGH = 256 << 10, WINDOW = SERVE_UPLOAD_WINDOW };
 struct row {
     struct ticket ticket; /* first: a ticket is its row */
     struct upload *upload;
-    uint64_t number;
     struct buffer id, text;
     struct question question;
     struct outcome *outcome; /* or NULL with error */
@@ -243,12 +242,11 @@ static void take_record(struct upload *upload) {
     struct span id =
         upload->has_id ? cell_value(record, upload->id_cell) : (struct span){"", 0};
     row->upload = upload;
-    row->number = record->number;
     row->done = true;
     buffer_add(&row->text, text.data, text.size);
     buffer_add(&row->id, id.data, id.size);
     if (!upload->has_id)
-        buffer_printf(&row->id, "%llu", (unsigned long long)row->number);
+        buffer_printf(&row->id, "%llu", (unsigned long long)record->number);
     if (record->status != BERT_OK)
         error_set(&row->error, BERT_RECORD, "line %llu: %s",
                   (unsigned long long)record->line, record->error);

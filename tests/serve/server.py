@@ -77,6 +77,8 @@ class Server:
             raise AssertionError('did not end: ' + ''.join(self.lines)[-2000:])
         self.reader.join(5)
         self.process.stderr.close()
+        if 'Sanitizer' in ''.join(self.lines):
+            raise AssertionError(''.join(self.lines)[-5000:])
         return status
 
     def alive(self):
