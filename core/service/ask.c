@@ -30,6 +30,15 @@ static enum bert_status read_k(const struct json *value, int *k,
     return BERT_OK;
 }
 
+static enum bert_status check_controls(const char *name, struct span text,
+                                       struct bert_error *error) {
+    for (size_t i = 0; i < text.size; i++)
+        if ((unsigned char)text.data[i] < 0x20)
+            return error_set(error, BERT_RECORD, "\"%s\" holds a control character",
+                             name);
+    return BERT_OK;
+}
+
 static enum bert_status add_word(struct ask *ask, const char *name,
                                  const struct json *item, struct bert_error *error) {
     struct span word;
@@ -37,13 +46,9 @@ static enum bert_status add_word(struct ask *ask, const char *name,
         return wrong_type(name, "a list of texts", item, error);
     if (word.size == 0)
         return error_set(error, BERT_RECORD, "\"%s\" holds an empty word", name);
-    for (size_t i = 0; i < word.size; i++)
-        if ((unsigned char)word.data[i] < 0x20)
-            return error_set(error, BERT_RECORD, "\"%s\" holds a control character",
-                             name);
     buffer_add(&ask->words, word.data, word.size);
     buffer_add_byte(&ask->words, '\n');
-    return BERT_OK;
+    return check_controls(name, word, error);
 }
 
 static enum bert_status too_many_words(const char *name, struct bert_error *error) {
@@ -70,7 +75,8 @@ static enum bert_status take_words(struct ask *ask, struct span list, const char
         return error_set(error, BERT_RECORD, "\"%s\" is empty", name);
     buffer_add(&ask->words, list.data, list.size);
     ask->word_count = count_words(list);
-    return ask->word_count <= ASK_MOST_WORDS ? BERT_OK : too_many_words(name, error);
+    return ask->word_count > ASK_MOST_WORDS ? too_many_words(name, error)
+                                            : check_controls(name, list, error);
 }
 
 /* "满意,一般" or ["满意","一般"]. */
