@@ -52,9 +52,9 @@ struct bert_open_options {
 struct bert_info { /* strings belong to the model */
     const char *path, *name, *source, *license;
     enum bert_precision precision;
-    const char *device;        /* "cpu" or "cuda:N (name)" */
-    const char *device_reason; /* why that device */
-    const char *kernel;        /* name of the CPU kernel table */
+    const char *device, *device_reason; /* "cpu" or "cuda:N (name)"; why that one */
+    size_t batch_tokens;                /* good for a call on that device; 0: any */
+    const char *kernel;                 /* name of the CPU kernel table */
     int layers, hidden, heads, intermediate, vocabulary, positions;
     bool lower_case;
     uint64_t identity; /* changes when weights, vocabulary or settings do */

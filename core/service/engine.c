@@ -224,6 +224,19 @@ void bert_close(struct bert_model *model) {
     free(model);
 }
 
+/* A device wants full passes: as many tokens as one takes, less the text too many that a
+ * caller may notice late. */
+static size_t batch_tokens(const struct bert_model *model, size_t positions) {
+    size_t good = 0, rows, requests;
+    void *worker;
+    if (model->backend == &backend_cpu ||
+        model->backend->worker_new(&worker, model->handle, 1, NULL) != BERT_OK)
+        return 0;
+    model->backend->limits(worker, &good, &rows, &requests);
+    model->backend->worker_free(worker);
+    return good > 2 * positions ? good - positions : good;
+}
+
 void bert_model_info(const struct bert_model *model, struct bert_info *info) {
     struct loader_facts facts = {0};
     const struct weights *weights = loader_weights(model->file);
@@ -247,6 +260,8 @@ void bert_model_info(const struct bert_model *model, struct bert_info *info) {
     info->heads = config->heads;
     info->intermediate = config->intermediate;
     info->positions = config->positions;
+    if (model->backend)
+        info->batch_tokens = batch_tokens(model, (size_t)config->positions);
 }
 
 const char *bert_token(const struct bert_model *model, int32_t id) {

@@ -109,6 +109,12 @@ enum bert_status job_new(struct job **out, const struct job_options *options,
         return error_memory(error);
     job->options = *options;
     job->threads = options->threads > 0 ? options->threads : cpu_usable_cores();
+    struct bert_info info = {0};
+    if (options->model)
+        bert_model_info(options->model, &info);
+    if (!job->options.batch_tokens)
+        job->options.batch_tokens =
+            info.batch_tokens ? info.batch_tokens : DEFAULT_TOKENS;
     job->ring_size = 2 * (size_t)job->threads + 2;
     job->ring = calloc(job->ring_size, sizeof *job->ring);
     bool ok = job->ring && answers_init(&job->answers, &job->given);
@@ -276,9 +282,7 @@ static enum bert_status add_record(struct job *job, struct bert_error *error) {
 
 static bool is_full(const struct job *job) {
     const struct batch *batch = job->filling;
-    size_t budget =
-        job->options.batch_tokens ? job->options.batch_tokens : DEFAULT_TOKENS;
-    return batch->tokens >= budget || batch->count == BATCH_RECORDS ||
+    return batch->tokens >= job->options.batch_tokens || batch->count == BATCH_RECORDS ||
            batch->bytes >= BATCH_BYTES;
 }
 
