@@ -14,7 +14,7 @@ double bench_seconds(void);
 double bench_peak_f32(void);
 double bench_peak_int8(void);
 
-/* Adds up size bytes, as fast as they can be read; returns the seconds. */
+/* Touches each line of size bytes, as fast as they can be read; returns the seconds. */
 double bench_read(const void *bytes, size_t size);
 
 #endif

@@ -91,22 +91,12 @@ static double run(const struct kernel_table *table, struct work *w, enum bert_pr
 }
 
 /* A pass over all weights at the rate of the part that was read fastest: a whole pass
- * without an interruption hardly happens on a busy machine. One word of each line, in
- * four streams: faster than any one stream. */
+ * without an interruption hardly happens on a busy machine. */
 static double read_seconds(const struct work *w) {
     const size_t size = w->layer_bytes * LAYERS, part = (size_t)2 << 20;
     double best = 1e9;
-    for (size_t from = 0; from + part <= size; from += part) {
-        const uint64_t *p = (const uint64_t *)(w->weights + from);
-        const size_t quarter = part / 32;
-        uint64_t s[4] = {0};
-        double start = bench_seconds();
-        for (size_t i = 0; i < quarter; i += 8)
-            _Pragma("GCC unroll 4") for (size_t j = 0; j < 4; j++) s[j] ^=
-                p[j * quarter + i];
-        __asm__ volatile("" : : "r"(s[0] ^ s[1] ^ s[2] ^ s[3]));
-        best = fmin(best, bench_seconds() - start);
-    }
+    for (size_t from = 0; from + part <= size; from += part)
+        best = fmin(best, bench_read(w->weights + from, part));
     return best * (double)size / (double)part;
 }
 
