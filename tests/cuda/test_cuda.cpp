@@ -646,6 +646,8 @@ END_TEST
 int main(void) {
     Suite *suite = suite_create("cuda, emulated");
     TCase *kernels = tcase_create("kernels"), *forward = tcase_create("forward");
+    TCase *trouble = tcase_create("trouble");
+    tcase_set_timeout(trouble, 120);
     tcase_set_timeout(kernels, 120);
     tcase_set_timeout(forward, 120);
     tcase_add_test(kernels, attention_of_ragged_batches);
@@ -661,14 +663,15 @@ int main(void) {
     tcase_add_test(forward, each_request_keeps_its_map);
     tcase_add_test(forward, a_graph_serves_its_bucket);
     tcase_add_test(forward, without_captures_all_works);
-    tcase_add_test(forward, too_little_memory_is_an_error_or_a_smaller_batch);
-    tcase_add_test(forward, the_base_model_needs_less_than_500_megabytes);
-    tcase_add_test(forward, a_lost_device_is_an_error);
-    tcase_add_test(forward, a_defect_is_refused_and_harms_nothing);
-    tcase_add_test(forward, a_probe_says_why_not);
-    tcase_add_test(forward, any_number_of_threads_may_feed_it);
+    tcase_add_test(trouble, too_little_memory_is_an_error_or_a_smaller_batch);
+    tcase_add_test(trouble, the_base_model_needs_less_than_500_megabytes);
+    tcase_add_test(trouble, a_lost_device_is_an_error);
+    tcase_add_test(trouble, a_defect_is_refused_and_harms_nothing);
+    tcase_add_test(trouble, a_probe_says_why_not);
+    tcase_add_test(trouble, any_number_of_threads_may_feed_it);
     suite_add_tcase(suite, kernels);
     suite_add_tcase(suite, forward);
+    suite_add_tcase(suite, trouble);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_ENV);
     int failed = srunner_ntests_failed(runner);
