@@ -48,7 +48,6 @@ as_needed := $(if $(filter Linux,$(shell uname -s)),-Wl$(comma)--as-needed)
 ldlibs := $(as_needed) -lcsv -ljansson -lyaml -lutf8proc -lzip -lmicrohttpd -lm -ldl
 check_libs = $(shell pkg-config --libs check 2>/dev/null || echo -lcheck)
 
-$(B)/core/kernel/%.o: private required += -O3
 ifdef SANITIZE # instrumented at -O2 the kernels take minutes to compile
 $(B)/core/kernel/%.o: private CFLAGS += -O1
 endif

@@ -17,8 +17,8 @@
  * x and s8 w, exactly, r_compensated(sum, zero, weight_sum) = float(sum - zero ·
  * weight_sum),
  *
- * and the shapes of its tiles: TILE_OUTPUTS, CONTEXT_VECTORS, ATTENTION_QUERIES,
- * INT8_ROWS, INT8_PANELS. */
+ * and the shapes of its tiles: TILE_OUTPUTS, TALL_TILES (whether 8 rows by 3 outputs fit
+ * into registers), CONTEXT_VECTORS, ATTENTION_QUERIES, INT8_ROWS, INT8_PANELS. */
 #ifndef KERNEL_LANES_H
 #define KERNEL_LANES_H
 

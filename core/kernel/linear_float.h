@@ -17,6 +17,7 @@
 
 enum {
     TILE_ROWS = 3,
+    TILE_SUMS = 24, /* at most */
     BLOCK_ROWS = 192,
     BLOCK_OUTPUTS = 8,
     BLOCK_INPUTS = 1024,
@@ -42,69 +43,100 @@ struct block { /* dots (rows, outputs) = x (rows, n) · w (outputs, n)ᵀ, some 
 
 enum { PLAIN_TILE = 0, FETCH = 1, HALVES = 2 }; /* how a tile gets its weights */
 
-/* One step: 16 inputs. Part by part, to hold few registers. at: the first weight. */
-INLINE void tile_step(v16 (*s)[TILE_OUTPUTS], const struct block *b, const float *x,
-                      size_t at, int rows, int outputs, int mode) {
+INLINE vreg step_weight(const struct block *b, size_t at, int output, int mode) {
+    at += (size_t)output * b->w_stride;
+    return mode & HALVES ? r_load_half(b->halves + at) : r_load(b->w + at);
+}
+
+/* One step: 16 inputs. Part by part, to hold few registers: those of what there is less
+ * of, rows or outputs, while the others come by. at: the first weight. */
+INLINE void tile_step(v16 *s, const struct block *b, const float *x, size_t at, int rows,
+                      int outputs, int mode) {
+    vreg held[TILE_ROWS];
+    if (rows > TILE_ROWS) { /* a tall tile, of whole registers */
+        EACH (j, outputs)
+            held[j] = step_weight(b, at, j, mode);
+        EACH (i, rows) {
+            vreg a = r_keep(r_load(x + (size_t)i * b->x_stride));
+            EACH (j, outputs)
+                s[i * outputs + j].r[0] = r_fma(a, held[j], s[i * outputs + j].r[0]);
+        }
+        return;
+    }
     EACH (p, V_PARTS) {
-        vreg a[TILE_ROWS];
         EACH (i, rows)
-            a[i] = r_load(x + (size_t)i * b->x_stride + p * V_LANES);
+            held[i] = r_load(x + (size_t)i * b->x_stride + p * V_LANES);
         EACH (j, outputs) {
-            size_t from = at + (size_t)j * b->w_stride + (size_t)p * V_LANES;
-            vreg c = mode & HALVES ? r_load_half(b->halves + from) : r_load(b->w + from);
+            vreg c = step_weight(b, at + (size_t)p * V_LANES, j, mode);
             if (rows > 1)
                 c = r_keep(c); /* or each fma would load it again */
             EACH (i, rows)
-                s[i][j].r[p] = r_fma(a[i], c, s[i][j].r[p]);
+                s[i * outputs + j].r[p] = r_fma(held[i], c, s[i * outputs + j].r[p]);
         }
     }
 }
 
 /* The end of a row: n < 16 inputs. */
-INLINE void tile_tail(v16 (*s)[TILE_OUTPUTS], const struct block *b, const float *x,
-                      size_t at, size_t n, int rows, int outputs, int mode) {
+INLINE void tile_tail(v16 *s, const struct block *b, const float *x, size_t at, size_t n,
+                      int rows, int outputs, int mode) {
     EACH (j, outputs) {
         size_t from = at + (size_t)j * b->w_stride;
         v16 c = mode & HALVES ? v_load_half_part(b->halves + from, n)
                               : v_load_part(b->w + from, n);
         EACH (i, rows)
-            s[i][j] = v_fma(v_load_part(x + (size_t)i * b->x_stride, n), c, s[i][j]);
+            s[i * outputs + j] =
+                v_fma(v_load_part(x + (size_t)i * b->x_stride, n), c, s[i * outputs + j]);
     }
 }
 
-INLINE void tile(const struct block *b, size_t r, size_t o, int rows, int outputs,
-                 int mode) {
+/* The sums of a row fold side by side; in a tall tile those of an output. */
+INLINE void tile_fold(const v16 *s, float *dots, size_t stride, int rows, int outputs) {
+    if (rows <= TILE_ROWS) {
+        EACH (i, rows)
+            v_fold_many(s + i * outputs, outputs, dots + (size_t)i * stride);
+        return;
+    }
+    EACH (j, outputs) {
+        v16 column[TILE_SUMS];
+        float sums[TILE_SUMS];
+        EACH (i, rows)
+            column[i] = s[i * outputs + j];
+        v_fold_many(column, rows, sums);
+        EACH (i, rows)
+            dots[(size_t)i * stride + (size_t)j] = sums[i];
+    }
+}
+
+INLINE void tile(struct block *b, size_t r, size_t o, int rows, int outputs, int mode) {
     const float *x = b->x + r * b->x_stride;
     size_t at = o * b->w_stride, k = 0;
     struct ahead ahead = b->ahead;
-    if (mode & FETCH)
-        ahead.at +=
-            (r / TILE_ROWS * COLUMNS + o / TILE_OUTPUTS) * (b->n / 16) * ahead.step;
-    v16 s[TILE_ROWS][TILE_OUTPUTS];
+    v16 s[TILE_SUMS];
     EACH (i, rows)
         EACH (j, outputs)
-            s[i][j] = b->first ? v_all(0) : b->carry[r + (size_t)i][o + (size_t)j];
+            s[i * outputs + j] =
+                b->first ? v_all(0) : b->carry[r + (size_t)i][o + (size_t)j];
     for (; k + 16 <= b->n; k += 16) {
         if (mode & FETCH)
             ahead_step(&ahead);
         tile_step(s, b, x + k, at + k, rows, outputs, mode);
     }
+    if (mode & FETCH)
+        b->ahead = ahead;
     if (k < b->n)
         tile_tail(s, b, x + k, at + k, b->n - k, rows, outputs, mode);
-    EACH (i, rows) {
-        if (b->last)
-            v_fold_many(s[i], outputs, b->dots + (r + (size_t)i) * b->dots_stride + o);
-        else
+    if (b->last)
+        tile_fold(s, b->dots + r * b->dots_stride + o, b->dots_stride, rows, outputs);
+    else
+        EACH (i, rows)
             EACH (j, outputs)
-                b->carry[r + (size_t)i][o + (size_t)j] = s[i][j];
-    }
+                b->carry[r + (size_t)i][o + (size_t)j] = s[i * outputs + j];
 }
 
-/* Eight outputs of all rows, and their share of what comes next. A strip of rows stays in
- * L1 while the outputs pass by. */
+/* Eight outputs of rows from r on, and their share of what comes next. A strip of rows
+ * stays in L1 while the outputs pass by. */
 #define TILE_BLOCK(name, mode)                                                    \
-    static void name(const struct block *b, size_t rows) {                        \
-        size_t r = 0;                                                             \
+    static void name(struct block *b, size_t r, size_t rows) {                    \
         for (; r + 3 <= rows; r += 3)                                             \
             for (size_t o = 0; o < BLOCK_OUTPUTS; o += TILE_OUTPUTS)              \
                 tile(b, r, o, 3, TILE_OUTPUTS, mode);                             \
@@ -114,25 +146,39 @@ INLINE void tile(const struct block *b, size_t r, size_t o, int rows, int output
             tile(b, r, o, 1, TILE_OUTPUTS, mode);                                 \
     }
 TILE_BLOCK(block_fetch, FETCH)
-TILE_BLOCK(block_halves, FETCH | HALVES)
+TILE_BLOCK(block_halves_flat, FETCH | HALVES)
+
+/* Widening takes the ports of two multiplications, so that where registers allow it one
+ * tile of 8 rows and 3 outputs uses each widened weight 8 times. */
+static void block_halves(struct block *b, size_t rows) {
+    size_t r = 0;
+#if TALL_TILES
+    for (; r + 8 <= rows; r += 8) {
+        tile(b, r, 0, 8, 3, FETCH | HALVES);
+        tile(b, r, 3, 8, 3, FETCH | HALVES);
+        tile(b, r, 6, 8, 2, FETCH | HALVES);
+    }
+#endif
+    block_halves_flat(b, r, rows);
+}
 
 /* All outputs of a strip of rows. */
-#define TILE_STRIP(name, rows)                                          \
-    static void name(const struct block *b, size_t r, size_t outputs) { \
-        size_t o = 0;                                                   \
-        for (; o + TILE_OUTPUTS <= outputs; o += TILE_OUTPUTS)          \
-            tile(b, r, o, rows, TILE_OUTPUTS, PLAIN_TILE);              \
-        for (; o + 2 <= outputs; o += 2)                                \
-            tile(b, r, o, rows, 2, PLAIN_TILE);                         \
-        if (o < outputs)                                                \
-            tile(b, r, o, rows, 1, PLAIN_TILE);                         \
+#define TILE_STRIP(name, rows)                                    \
+    static void name(struct block *b, size_t r, size_t outputs) { \
+        size_t o = 0;                                             \
+        for (; o + TILE_OUTPUTS <= outputs; o += TILE_OUTPUTS)    \
+            tile(b, r, o, rows, TILE_OUTPUTS, PLAIN_TILE);        \
+        for (; o + 2 <= outputs; o += 2)                          \
+            tile(b, r, o, rows, 2, PLAIN_TILE);                   \
+        if (o < outputs)                                          \
+            tile(b, r, o, rows, 1, PLAIN_TILE);                   \
     }
 TILE_STRIP(strip_1, 1)
 TILE_STRIP(strip_2, 2)
 TILE_STRIP(strip_3, 3)
 
 /* Any number of outputs; fetches nothing. */
-static void block_plain(const struct block *b, size_t rows, size_t outputs) {
+static void block_plain(struct block *b, size_t rows, size_t outputs) {
     size_t r = 0;
     for (; r + 3 <= rows; r += 3)
         strip_3(b, r, outputs);
@@ -193,10 +239,9 @@ static void linear_block(const struct linear *l, const float *x, size_t x_stride
         if (b.halves)
             block_halves(&b, rows);
         else if (whole)
-            block_fetch(&b, rows);
+            block_fetch(&b, 0, rows);
         else
             block_plain(&b, rows, outputs);
-        b.ahead.at += tiles * (b.n / 16) * b.ahead.step;
     }
 }
 

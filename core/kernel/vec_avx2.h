@@ -12,6 +12,7 @@
 
 #define INLINE static inline __attribute__((always_inline))
 #define TILE_OUTPUTS 2
+#define TALL_TILES 0
 enum { V_PARTS = 2, V_LANES = 8, CONTEXT_VECTORS = 2, ATTENTION_QUERIES = 3 };
 typedef __m256 vreg;
 

@@ -9,6 +9,7 @@
 
 #define INLINE static inline __attribute__((always_inline))
 #define TILE_OUTPUTS 8
+#define TALL_TILES 1
 enum { V_PARTS = 1, V_LANES = 16, CONTEXT_VECTORS = 4, ATTENTION_QUERIES = 6 };
 typedef __m512 vreg;
 

@@ -11,6 +11,7 @@
 
 #define INLINE static inline __attribute__((always_inline))
 #define TILE_OUTPUTS 2
+#define TALL_TILES 0
 enum { V_PARTS = 4, V_LANES = 4, CONTEXT_VECTORS = 2, ATTENTION_QUERIES = 3 };
 typedef float32x4_t vreg;
 
