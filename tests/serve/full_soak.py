@@ -14,7 +14,7 @@ import threading
 import time
 import unittest
 
-from server import Server
+from server import PROGRAM, Server
 
 SECONDS = float(os.environ.get('SERVE_SOAK_SECONDS', '30'))
 CLIENTS = int(os.environ.get('SERVE_SOAK_CLIENTS', '12'))
@@ -23,6 +23,12 @@ COMMON = '的一是不了人我在有他这中大来上国个到说们为子和�
 
 def text():
     return ''.join(random.choices(COMMON, k=random.randrange(3, 25))) + '[MASK]'
+
+
+def is_sanitized():
+    with open(PROGRAM, 'rb') as program:
+        code = program.read()
+    return b'__asan_init' in code or b'__tsan_init' in code
 
 
 class Soak(unittest.TestCase):
@@ -136,6 +142,8 @@ class Soak(unittest.TestCase):
         self.assertLessEqual(kept, files)
         self.assertGreater(reloads, 0)
         self.assertEqual(status, 0, said[-5000:])
+        if is_sanitized():  # keeps what is freed
+            return
         early, late = statistics.median(sizes[5:15]), statistics.median(sizes[-10:])
         self.assertLess(late, early * 1.1 + 8192)
 
