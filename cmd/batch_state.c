@@ -6,6 +6,7 @@
 #include "base/mapping.h"
 
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static void put(struct buffer *out, const char *name, const char *text) {
@@ -65,6 +66,13 @@ enum bert_status batch_state_open(struct batch_state *state, const struct batch 
                    ? error_set(error, BERT_USAGE, "--resume: %s is no regular file",
                                batch->common->output)
                    : BERT_OK;
+    const char *words = batch->fill->words_file;
+    struct stat about;
+    if (batch->args->resume && words &&
+        (stat(words, &about) < 0 || !S_ISREG(about.st_mode))) {
+        free(part);
+        return error_set(error, BERT_USAGE, "--resume: %s is no regular file", words);
+    }
     struct bert_info info;
     bert_model_info(model, &info);
     state->path = resume_path(part);

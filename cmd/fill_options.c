@@ -3,7 +3,7 @@
  * fill_options.c: from the options of filling to what bert_fill takes. */
 #include "fill_options.h"
 
-#include "base/mapping.h"
+#include "io/source.h"
 
 #include <string.h>
 
@@ -88,29 +88,34 @@ bool fill_options_check(struct cli *cli, const struct fill_args *args) {
     return false;
 }
 
+/* The file may be a pipe: --words-file=<(cut -f1 words.tsv). Close source. */
+static enum bert_status read_list(const char *path, struct source **source,
+                                  struct span *list, struct bert_error *error) {
+    enum { MOST = 256 << 20 };
+    const struct source_options utf8 = {.encoding = ENCODING_UTF8};
+    enum bert_status status = source_open(source, path, &utf8, error);
+    if (status == BERT_OK)
+        status = source_window(*source, MOST + 1, list, error);
+    if (status == BERT_OK && list->size > MOST)
+        status = error_set(error, BERT_USAGE, "%s: longer than %d bytes", path, MOST);
+    return status;
+}
+
 static bool read_words(struct cli *cli, const struct fill_args *args,
                        const struct bert_model *model, const char *baseline,
                        struct fill_plan *plan) {
     struct bert_error error;
-    struct mapping file = {0};
-    const char *list = args->words;
-    size_t size = list ? strlen(list) : 0;
-    if (args->words_file) {
-        /* A word list is no model: whatever is wrong with it, reading failed. */
-        if (mapping_open(&file, args->words_file, false, &error) != BERT_OK) {
-            error.status = BERT_IO;
-            cli_fail(cli, &error);
-            return false;
-        }
-        list = (const char *)file.data;
-        size = file.size;
-    }
-    enum bert_status status = bert_words_new(&plan->words, model, list, size,
-                                             args->words_file != NULL, baseline, &error);
-    mapping_close(&file);
-    if (status == BERT_USAGE)
-        cli_usage(cli, "%s: %s", args->words_file ? args->words_file : "--words",
-                  error.message);
+    struct source *source = NULL;
+    struct span list = span_of(args->words ? args->words : "");
+    const char *path = args->words_file;
+    enum bert_status status = path ? read_list(path, &source, &list, &error) : BERT_OK;
+    bool read = status == BERT_OK;
+    if (read)
+        status = bert_words_new(&plan->words, model, list.data, list.size, path != NULL,
+                                baseline, &error);
+    source_close(source);
+    if (read && status == BERT_USAGE)
+        cli_usage(cli, "%s: %s", path ? path : "--words", error.message);
     else if (status != BERT_OK)
         cli_fail(cli, &error);
     return status == BERT_OK;
