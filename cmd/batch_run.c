@@ -6,6 +6,7 @@
 #include "batch_state.h"
 #include "signals.h"
 
+#include "base/clock.h"
 #include "io/progress.h"
 #include "io/template.h"
 #include "service/sheet.h"
@@ -36,12 +37,6 @@ struct run {
 
 /* ---- What the user sees ---------------------------------------------------------- */
 
-static double now(void) {
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
-}
-
 static void say(struct buffer *text) {
     if (text->size > 0) /* an empty buffer has no data, and NULL is not for fwrite */
         fwrite(text->data, 1, text->size, stderr);
@@ -59,7 +54,7 @@ static void show_progress(struct run *run, const struct job_state *state) {
     run->shown.records = run->state.first.records + state->records;
     run->shown.errors = run->state.first.failed + state->failed;
     run->shown.unique = state->unique;
-    progress_show(&run->progress, &run->shown, now(), &text);
+    progress_show(&run->progress, &run->shown, clock_seconds(), &text);
     say(&text);
 }
 
@@ -99,7 +94,8 @@ static enum bert_status written(void *arg, const struct job_state *state,
     run->shown.taken = last->taken;
     say_encoding(run, last);
     show_progress(run, state);
-    return batch_state_written(&run->state, state, last, run->sink, now(), error);
+    return batch_state_written(&run->state, state, last, run->sink, clock_seconds(),
+                               error);
 }
 
 /* ---- The job --------------------------------------------------------------------- */
@@ -337,7 +333,7 @@ static enum bert_status run_job(struct run *run, bool *stopped,
                   : terminal              ? PROGRESS_TERMINAL
                   : batch->args->progress ? PROGRESS_LOG
                                           : PROGRESS_NONE,
-                  run->state.first.records, now());
+                  run->state.first.records, clock_seconds());
     struct job_report report;
     enum bert_status status =
         job_run(run->job, run->records, &ops, run->sink, &report, error);

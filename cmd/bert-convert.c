@@ -5,6 +5,7 @@
 #include "common_options.h"
 #include "signals.h"
 
+#include "base/clock.h"
 #include "service/convert.h"
 
 #include <errno.h>
@@ -61,15 +62,9 @@ struct bar {
     double shown;
 };
 
-static double seconds_now(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
-
 static void draw(void *arg, uint64_t done, uint64_t total) {
     struct bar *bar = arg;
-    double now = seconds_now();
+    double now = clock_seconds();
     if (!bar->wanted || now - bar->shown < 0.1)
         return;
     bar->shown = now;

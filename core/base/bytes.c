@@ -7,6 +7,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+bool text_ends_with(const char *text, const char *suffix) {
+    size_t size = strlen(text), tail = strlen(suffix);
+    return size >= tail && memcmp(text + size - tail, suffix, tail) == 0;
+}
+
 void buffer_release(struct buffer *buffer) {
     free(buffer->data);
     *buffer = (struct buffer){0};

@@ -22,6 +22,9 @@ static inline bool span_equal(struct span a, struct span b) {
     return a.size == b.size && (a.size == 0 || memcmp(a.data, b.data, a.size) == 0);
 }
 
+/* Whether text ends with suffix. */
+bool text_ends_with(const char *text, const char *suffix);
+
 struct buffer { /* bytes we own; zero-initialised is empty */
     char *data;
     size_t size, capacity;

@@ -9,6 +9,8 @@
  * sleeps, which leaves its core to the one waited for. */
 #include "base/pool.h"
 
+#include "base/clock.h"
+
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -45,12 +47,6 @@ struct start { /* what a new thread is told */
     int worker;
 };
 
-static uint64_t nanoseconds(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now); /* no system call where there is a vDSO */
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 static inline void relax(void) {
 #if defined __x86_64__ || defined __i386__
     __builtin_ia32_pause();
@@ -69,7 +65,7 @@ static bool spin_turn(struct spin *spin) {
     relax();
     if (spin->turns++ % 64 != 0)
         return true;
-    uint64_t now = nanoseconds();
+    uint64_t now = clock_nanoseconds();
     if (spin->until == 0)
         spin->until = now + SPIN_NANOSECONDS;
     return now < spin->until;

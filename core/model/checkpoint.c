@@ -136,11 +136,6 @@ uint64_t checkpoint_identity(const struct checkpoint *checkpoint) {
 
 /* ---- Which reader ---- */
 
-static bool ends_with(const char *text, const char *suffix) {
-    size_t size = strlen(text), tail = strlen(suffix);
-    return size >= tail && memcmp(text + size - tail, suffix, tail) == 0;
-}
-
 /* The first bytes; fewer when the file is shorter. */
 static enum bert_status peek(const char *path, unsigned char *bytes, size_t *size,
                              struct bert_error *error) {
@@ -171,7 +166,7 @@ static enum bert_status read_weights(struct checkpoint *checkpoint, const char *
         checkpoint->format = "torch legacy";
         return torchfile_read_legacy(checkpoint, path, error);
     }
-    if (ends_with(path, ".bin") && (size < 9 || head[8] != '{') && head[0] != 'v')
+    if (text_ends_with(path, ".bin") && (size < 9 || head[8] != '{') && head[0] != 'v')
         return error_set(error, BERT_MODEL, "%s: truncated or no PyTorch file", path);
     checkpoint->format = "safetensors";
     return safetensors_read(checkpoint, path, error);
@@ -197,7 +192,7 @@ static enum bert_status read_shards(struct checkpoint *checkpoint, const char *p
 
 static enum bert_status read_path(struct checkpoint *checkpoint, const char *path,
                                   struct bert_error *error) {
-    if (ends_with(path, ".index.json"))
+    if (text_ends_with(path, ".index.json"))
         return read_shards(checkpoint, path, error);
     if (tfcheckpoint_is(path)) {
         checkpoint->format = "tensorflow";
@@ -213,7 +208,7 @@ static char *find_tensorflow(const char *folder) {
     char *found = NULL;
     int count = 0;
     for (struct dirent *entry; stream && (entry = readdir(stream)) != NULL;) {
-        if (!ends_with(entry->d_name, ".index") || count++)
+        if (!text_ends_with(entry->d_name, ".index") || count++)
             continue;
         found = path_join(folder, entry->d_name);
     }

@@ -45,15 +45,10 @@ static bool starts(const char *text, const char *prefix) {
     return strncmp(text, prefix, strlen(prefix)) == 0;
 }
 
-static bool ends(const char *text, const char *suffix) {
-    size_t size = strlen(text), tail = strlen(suffix);
-    return size >= tail && memcmp(text + size - tail, suffix, tail) == 0;
-}
-
 /* Replaces the suffix from, if name ends with it; the new name fits when the old one did
  * with NAME_SIZE / 2. */
 static bool replace_end(char *name, const char *from, const char *to) {
-    if (!ends(name, from))
+    if (!text_ends_with(name, from))
         return false;
     memcpy(name + strlen(name) - strlen(from), to, strlen(to) + 1);
     return true;
@@ -66,7 +61,7 @@ static void from_tensorflow(char *name, bool *transposed) {
             *at = '.';
     if (starts(name, "bert.encoder.layer_"))
         name[strlen(layer_prefix) - 1] = '.';
-    if (ends(name, "_embeddings"))
+    if (text_ends_with(name, "_embeddings"))
         replace_end(name, "_embeddings", "_embeddings.weight");
     *transposed = replace_end(name, ".kernel", ".weight");
     replace_end(name, "cls.predictions.output_bias", "cls.predictions.bias");

@@ -318,15 +318,10 @@ enum bert_status tfcheckpoint_parse(struct checkpoint *checkpoint, struct span i
 
 /* ---- Files ---- */
 
-static bool ends_with(const char *text, const char *suffix) {
-    size_t size = strlen(text), tail = strlen(suffix);
-    return size >= tail && strcmp(text + size - tail, suffix) == 0;
-}
-
 /* The length of path without .index or .data-00000-of-00001. */
 static size_t prefix_length(const char *path) {
     size_t size = strlen(path), tail = strlen(".data-00000-of-00001");
-    if (ends_with(path, ".index"))
+    if (text_ends_with(path, ".index"))
         return size - strlen(".index");
     if (size > tail && strncmp(path + size - tail, ".data-", 6) == 0 &&
         strncmp(path + size - 9, "-of-", 4) == 0)

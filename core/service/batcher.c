@@ -5,6 +5,8 @@
  * threads, for the text that comes alone. */
 #include "service/batcher.h"
 
+#include "base/clock.h"
+
 #include <pthread.h>
 
 enum { LANES = 2, MOST_TEXTS = 64, LOOK_AHEAD = 64, BULK_TURN = 4 };
@@ -210,13 +212,13 @@ static void run_pass(struct worker *worker, struct pass *pass,
     options.k = most_wanted(pass);
     for (size_t i = 0; i < pass->count; i++)
         texts[i] = pass->tickets[i]->text;
-    double started = metrics_now();
+    double started = clock_seconds();
     if (bert_fill(session, texts, pass->count, &options, results, &error) != BERT_OK) {
         fail_pass(worker, pass, &error, session);
         return;
     }
     metrics_batch(worker->batcher->options.metrics, pass->count, pass->cost,
-                  metrics_now() - started);
+                  clock_seconds() - started);
     answer_pass(worker, pass, results, options.words != NULL, session);
 }
 

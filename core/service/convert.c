@@ -4,6 +4,7 @@
  * the source meanwhile. */
 #include "service/convert.h"
 
+#include "base/clock.h"
 #include "base/mapping.h"
 #include "base/path.h"
 #include "model/checksum.h"
@@ -290,10 +291,9 @@ static enum bert_status prepare(struct conversion *conversion, const char *path,
 enum bert_status convert_run(const char *source, const char *output,
                              const struct convert_options *options,
                              struct convert_report *report, struct bert_error *error) {
-    struct timespec begin, end;
+    double begun = clock_seconds();
     *report = (struct convert_report){0};
     struct conversion conversion = {.options = options, .report = report};
-    clock_gettime(CLOCK_MONOTONIC, &begin);
     enum bert_status status =
         options->hugging_face ? BERT_OK : check_target(output, error);
     if (status == BERT_OK)
@@ -312,8 +312,6 @@ enum bert_status convert_run(const char *source, const char *output,
         status = hash_result(output, options->hugging_face, &report->result, error);
     pool_free(conversion.input.pool);
     origin_release(&conversion.origin);
-    clock_gettime(CLOCK_MONOTONIC, &end);
-    report->seconds = (double)(end.tv_sec - begin.tv_sec) +
-                      (double)(end.tv_nsec - begin.tv_nsec) * 1e-9;
+    report->seconds = clock_seconds() - begun;
     return status;
 }

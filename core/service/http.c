@@ -5,6 +5,8 @@
  * connection. */
 #include "service/http.h"
 
+#include "base/clock.h"
+
 #include <arpa/inet.h>
 #include <errno.h>
 #include <microhttpd.h>
@@ -13,7 +15,6 @@
 #include <stdatomic.h>
 #include <strings.h>
 #include <sys/ioctl.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { HEADER_ROOM = 12, STREAM_BLOCK = 16 << 10, CONNECTION_MEMORY = 32 << 10 };
@@ -56,12 +57,6 @@ static int socket_of(const struct exchange *exchange) {
     return info ? info->connect_fd : -1;
 }
 
-static double monotonic_seconds(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
 /* ---- A call comes in --------------------------------------------------------------- */
 
 /* The library parses the target too, in place and with rules of its own: keep it as sent.
@@ -74,7 +69,7 @@ static void *note_target(void *arg, const char *uri, struct MHD_Connection *conn
     exchange->connection = connection;
     exchange->raw_target = strdup(uri);
     exchange->call.raw_target = span_of(exchange->raw_target ? exchange->raw_target : "");
-    exchange->call.started = monotonic_seconds();
+    exchange->call.started = clock_seconds();
     return exchange;
 }
 

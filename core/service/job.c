@@ -4,6 +4,7 @@
  * written <= taken <= published, and each lies in ring[number % size]. */
 #include "service/job.h"
 
+#include "base/clock.h"
 #include "base/cpu.h"
 #include "service/answers.h"
 
@@ -335,12 +336,6 @@ static double time_below(const struct job *job, double share) {
     return 0;
 }
 
-static double now(void) {
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
-}
-
 static enum bert_status run_texts(struct job *job, struct batch *batch,
                                   struct bert_session **session, int threads,
                                   struct bert_error *error) {
@@ -398,7 +393,7 @@ static void *worker(void *arg) {
     while ((batch = take_batch(job, &wide))) {
         struct bert_error error = {0};
         enum bert_status status;
-        double begun = now();
+        double begun = clock_seconds();
         if (wide) {
             pthread_mutex_lock(&job->wide_mutex);
             status = run_texts(job, batch, &job->wide, job->threads, &error);
@@ -412,7 +407,7 @@ static void *worker(void *arg) {
         job->busy--;
         batch->done = !status;
         job->unique += status ? 0 : batch->wanted_count;
-        note_time(job, now() - begun);
+        note_time(job, clock_seconds() - begun);
         pthread_cond_signal(&job->finished);
         pthread_mutex_unlock(&job->mutex);
     }
@@ -562,7 +557,7 @@ enum bert_status job_run(struct job *job, struct records *records,
     pthread_t *threads = calloc((size_t)job->threads + 1, sizeof *threads);
     if (!threads)
         return error_memory(error);
-    double begun = now();
+    double begun = clock_seconds();
     job->records = records;
     job->ops = ops;
     job->error = &own;
@@ -586,7 +581,7 @@ enum bert_status job_run(struct job *job, struct records *records,
         status = sink_flush(sink, error);
     report->state.unique = job->unique;
     report->stopped = ended && !job->failed;
-    report->seconds = now() - begun;
+    report->seconds = clock_seconds() - begun;
     report->batch_p50 = time_below(job, 0.5);
     report->batch_p95 = time_below(job, 0.95);
     return status;

@@ -4,8 +4,6 @@
  * up to a batch of long texts on a slow machine. */
 #include "service/metrics.h"
 
-#include <time.h>
-
 static const double time_limits[METRICS_TIMES] = {
     0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10};
 static const double size_limits[METRICS_SIZES] = {1, 2, 3, 4, 5, 6, 7, 8, 16};
@@ -23,12 +21,6 @@ static void observe(struct metrics_histogram *histogram, const double *limits,
     atomic_fetch_add(&histogram->buckets[bucket], 1);
     atomic_fetch_add(&histogram->count, 1);
     atomic_fetch_add(&histogram->sum, (uint_least64_t)(value * scale));
-}
-
-double metrics_now(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
 void metrics_request(struct metrics *metrics, size_t route, unsigned status,

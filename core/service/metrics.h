@@ -37,7 +37,6 @@ struct metrics_gauges { /* read at the time of the showing */
     const char *model, *precision, *device;
 };
 
-double metrics_now(void); /* seconds of the monotonic clock */
 void metrics_request(struct metrics *metrics, size_t route, unsigned status,
                      double seconds);
 void metrics_batch(struct metrics *metrics, size_t texts, size_t tokens, double seconds);

@@ -2,6 +2,7 @@
  *
  * routes.c: which call goes where, and what every call must pass first: a clean target, a
  * known route and method, one way of telling the body's length, the key, the size. */
+#include "base/clock.h"
 #include "io/json.h"
 #include "model/bertfile.h"
 #include "service/page.h"
@@ -288,7 +289,7 @@ static void answer_metrics(struct serve *serve, struct http_call *call) {
                                     .calls = http_calls(serve->http),
                                     .cache_entries = cache_count(serve->cache),
                                     .ready = model != NULL,
-                                    .uptime = metrics_now() - serve->started};
+                                    .uptime = clock_seconds() - serve->started};
     if (model) {
         gauges.model = model->info.name;
         gauges.precision = precision_name(model->info.precision);
@@ -347,7 +348,7 @@ static void handle(void *arg, struct http_call *call) {
 static void finish(void *arg, struct http_call *call, bool complete) {
     struct serve *serve = arg;
     struct visit *visit = call->context;
-    double seconds = metrics_now() - call->started;
+    double seconds = clock_seconds() - call->started;
     size_t route = visit ? visit->route : ROUTE_UNKNOWN;
     struct access_entry entry = {
         .peer = call->peer,

@@ -4,6 +4,7 @@
  * connections, what waits is answered, HTTP, then the queue, then the model. */
 #include "service/serve_state.h"
 
+#include "base/clock.h"
 #include "io/json.h"
 #include "model/bertfile.h"
 
@@ -97,7 +98,7 @@ enum bert_status serve_new(struct serve **serve, const struct serve_options *opt
     if (!made)
         return error_memory(error);
     made->options = *options;
-    made->started = metrics_now();
+    made->started = clock_seconds();
     pthread_mutex_init(&made->lock, NULL);
     pthread_mutex_init(&made->upload_lock, NULL);
     pthread_cond_init(&made->upload_ended, NULL);
@@ -149,12 +150,12 @@ static void pause_briefly(void) {
 }
 
 bool serve_drain(struct serve *serve, int seconds, bool (*hurry)(void)) {
-    double end = metrics_now() + seconds;
+    double end = clock_seconds() + seconds;
     listen_notify("STOPPING=1");
     atomic_store(&serve->draining, true);
     http_stop_accepting(serve->http);
     access_log_note(serve->log, "draining %zu requests", http_calls(serve->http));
-    while (http_calls(serve->http) > 0 && metrics_now() < end && !(hurry && hurry()))
+    while (http_calls(serve->http) > 0 && clock_seconds() < end && !(hurry && hurry()))
         pause_briefly();
     return http_calls(serve->http) == 0;
 }
@@ -169,8 +170,8 @@ static void end_waiting(struct serve *serve) {
     while (serve->upload_threads)
         pthread_cond_wait(&serve->upload_ended, &serve->upload_lock);
     pthread_mutex_unlock(&serve->upload_lock);
-    double end = metrics_now() + SENDING_SECONDS;
-    while (serve->http && http_calls(serve->http) > 0 && metrics_now() < end)
+    double end = clock_seconds() + SENDING_SECONDS;
+    while (serve->http && http_calls(serve->http) > 0 && clock_seconds() < end)
         pause_briefly();
 }
 
