@@ -78,10 +78,8 @@ struct opener {
 static enum bert_status open_model(void *arg, struct bert_model **model,
                                    struct bert_error *error) {
     struct opener *opener = arg;
-    *model = common_options_open(opener->cli, opener->common, OPEN_PREFER_CUDA);
-    if (*model)
-        return BERT_OK;
-    return error_set(error, opener->cli->status, "the model cannot be opened");
+    return common_options_try(opener->cli, opener->common, OPEN_PREFER_CUDA, model,
+                              error);
 }
 
 /* The first line of a file, in the arena; NULL after saying what is wrong. */
@@ -136,13 +134,11 @@ static bool again_asked_to_end(void) {
     return sigtimedwait(&ending, NULL, &now) > 0;
 }
 
-static void wait_for_signals(struct serve *serve, struct cli *cli) {
+static void wait_for_signals(struct serve *serve) {
     struct bert_error error;
     int signal;
-    while (sigwait(&signals, &signal) == 0 && signal == SIGHUP) {
-        serve_load(serve, &error);
-        cli->status = BERT_OK; /* a model that cannot be loaded leaves the old one */
-    }
+    while (sigwait(&signals, &signal) == 0 && signal == SIGHUP)
+        serve_load(serve, &error); /* what cannot be loaded leaves the old, and a note */
 }
 
 static void run(struct cli *cli, const struct args *args,
@@ -185,9 +181,9 @@ static void run(struct cli *cli, const struct args *args,
         return;
     }
     if (serve_load(serve, &error) == BERT_OK) {
-        wait_for_signals(serve, cli);
+        wait_for_signals(serve);
         serve_drain(serve, args->drain, again_asked_to_end);
-    } else if (cli->status == BERT_OK) { /* common_options_open has not said it */
+    } else {
         cli_fail(cli, &error);
     }
     serve_free(serve);

@@ -251,9 +251,9 @@ static void say_what_runs(const struct cli *cli, const struct bert_model *model)
             info.kernel);
 }
 
-struct bert_model *common_options_open(struct cli *cli,
-                                       const struct common_options *common,
-                                       unsigned flags) {
+enum bert_status common_options_try(struct cli *cli, const struct common_options *common,
+                                    unsigned flags, struct bert_model **model,
+                                    struct bert_error *error) {
     bool prefer_cuda = flags & OPEN_PREFER_CUDA;
     struct bert_open_options options = {
         .model = common->model,
@@ -268,13 +268,18 @@ struct bert_model *common_options_open(struct cli *cli,
         .note = cli_note_line,
         .note_arg = cli,
     };
+    enum bert_status status = bert_open(model, &options, error);
+    if (status == BERT_OK && common->verbose > 0 && !(flags & OPEN_TOKENIZER))
+        say_what_runs(cli, *model);
+    return status;
+}
+
+struct bert_model *common_options_open(struct cli *cli,
+                                       const struct common_options *common,
+                                       unsigned flags) {
     struct bert_model *model = NULL;
     struct bert_error error;
-    if (bert_open(&model, &options, &error) != BERT_OK) {
+    if (common_options_try(cli, common, flags, &model, &error) != BERT_OK)
         cli_fail(cli, &error);
-        return NULL;
-    }
-    if (common->verbose > 0 && !(flags & OPEN_TOKENIZER))
-        say_what_runs(cli, model);
     return model;
 }

@@ -45,7 +45,11 @@ enum open_flags {
     OPEN_PREFER_CUDA = 2, /* what --device=auto means: bert-batch, bert-serve */
 };
 /* bert_open with what the options say; notes go to stderr, -v adds the device, why, and
- * the kernel. NULL when it failed, which is said. bert_close is the caller's. */
+ * the kernel. bert_close is the caller's. */
+enum bert_status common_options_try(struct cli *cli, const struct common_options *common,
+                                    unsigned flags, struct bert_model **model,
+                                    struct bert_error *error);
+/* The same; NULL when it failed, which is said. */
 struct bert_model *
 common_options_open(struct cli *cli, const struct common_options *common, unsigned flags);
 

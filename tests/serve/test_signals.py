@@ -118,6 +118,19 @@ class Signals(unittest.TestCase):
                 self.assertNotEqual(after, before)  # and the cache is of the new one
             self.assertEqual(server.process.returncode, 0)
 
+    def test_a_bad_model_is_one_line_of_the_log(self):
+        with tempfile.TemporaryDirectory() as folder:
+            model = os.path.join(folder, 'model')
+            os.symlink(os.path.abspath('tests/golden/tiny/f32'), model)
+            with Server('--log=json', model=model) as server:
+                os.unlink(model)
+                server.process.send_signal(signal.SIGHUP)
+                server.wait_for('the old model stays')
+            notes = [json.loads(line) for line in server.lines]
+        said = [note for note in notes if 'the old model stays' in str(note)]
+        self.assertEqual(len(said), 1)
+        self.assertIn(model, str(said[0]))  # with the reason
+
 
 if __name__ == '__main__':
     unittest.main()
