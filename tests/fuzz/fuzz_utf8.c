@@ -18,13 +18,13 @@ static void require(bool holds) {
 
 typedef size_t map(uint32_t codepoint, uint32_t out[NORMALIZE_MOST]);
 
-static void check_map(map *map, uint32_t codepoint, size_t most) {
+static void check_map(map *of, uint32_t codepoint, size_t most) {
     uint32_t once[NORMALIZE_MOST], twice[NORMALIZE_MOST];
-    size_t count = map(codepoint, once);
+    size_t count = of(codepoint, once);
     require(count >= 1 && count <= most);
     for (size_t i = 0; i < count; i++) {
         require(once[i] < UNICODE_LIMIT && (once[i] < 0xd800 || once[i] > 0xdfff));
-        require(map(once[i], twice) == 1 && twice[0] == once[i]);
+        require(of(once[i], twice) == 1 && twice[0] == once[i]);
     }
 }
 
