@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: MIT
 # A byte-order mark, quoted cells with commas and line breaks; FILE twice; CRLF.
+case $SLOW in
+valgrind*) echo "thousands of rows take valgrind minutes" >&2 && exit 77 ;;
+esac
 . "$ROOT/tests/cli/bert-batch/_batch.sh"
 file=restaurant-bom.csv
 cp "$ROOT/tests/csv/$file" .
