@@ -26,8 +26,8 @@ enum {
 enum { COLUMNS = BLOCK_OUTPUTS / TILE_OUTPUTS };
 enum { WIDE_STRIDE = BLOCK_INPUTS + 16 }; /* rows in different sets of the cache */
 
-struct block { /* dots (rows, outputs) = x (rows, n) · w (outputs, n)ᵀ, some of the inputs
-                */
+/* dots (rows, outputs) = x (rows, n) · w (outputs, n)ᵀ, some of the inputs */
+struct block {
     const float *x;
     size_t x_stride;
     const float *w;
@@ -35,8 +35,8 @@ struct block { /* dots (rows, outputs) = x (rows, n) · w (outputs, n)ᵀ, some 
     size_t w_stride, n;
     float *dots;
     size_t dots_stride;
-    v16 (
-        *carry)[BLOCK_OUTPUTS]; /* partial sums, unless these inputs are first and last */
+    /* Partial sums, unless these inputs are first and last. */
+    v16 (*carry)[BLOCK_OUTPUTS];
     bool first, last;
     struct ahead ahead; /* for tiles that fetch */
 };
