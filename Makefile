@@ -202,27 +202,32 @@ cli: $(programs)
 
 # What another compiler and the sanitizers repeat.
 again: $(programs) $(unit_tests) $(fuzzers:%=$(B)/replay/%)
-	@tests/run $(unit_tests) $(replays) tests/cli/run
+	@tests/run -j $(unit_tests) $(replays) tests/cli/run
 
 lint:
 	@tests/run tests/lint/run
+
+# What ThreadSanitizer looks at: all that has threads.
+threaded := $(addprefix $(B)/tests/test_,job nn pool serve serve_parts)
+threads: $(programs) $(threaded)
+	@tests/run -j $(threaded) "tests/cli/run bert-batch" tests/serve/run
 
 # Threads that still run when a program ends possibly lose their own stacks: no error.
 memcheck := valgrind -q --leak-check=full --show-leak-kinds=definite \
     --errors-for-leak-kinds=definite --error-exitcode=99
 remake := $(MAKE) -j$(shell getconf _NPROCESSORS_ONLN) DEVELOPER=1
-more := "$(remake) SANITIZE=address,undefined B=build-asan again" \
-    "$(remake) SANITIZE=thread B=build-tsan unit" \
+more := "tests/with valgrind tests/cli/run -w '$(memcheck)'" \
+    "$(remake) SANITIZE=address,undefined B=build-asan again" \
+    "$(remake) SANITIZE=thread B=build-tsan threads" \
     "tests/with clang $(remake) CC=clang B=build-clang again" \
-    "tests/with valgrind tests/cli/run -w '$(memcheck)'" \
-    $(wildcard tests/*/run-full) tests/arm.sh tests/packaging.sh tests/clean-room.sh
-
-check-full: $(built_tests) $(benches)
-	@tests/run $(suites) $(more)
+    tests/clean-room.sh tests/packaging.sh tests/arm.sh $(wildcard tests/*/run-full)
 
 # What check-full has beyond check.
 check-more: $(programs) $(benches)
-	@tests/run $(more)
+	@tests/run -j $(more)
+
+check-full:
+	@tests/run "$(MAKE) check" "$(MAKE) check-more"
 
 # Lines of core/ that the tests run, at least 90 %.
 coverage:
@@ -313,8 +318,8 @@ deb:
 clean:
 	rm -rf build build-*
 
-.PHONY: all portable packages check check-full check-more coverage unit cli again lint fuzz \
-    fuzz-run bench accuracy completions \
+.PHONY: all portable packages check check-full check-more coverage unit cli again threads lint \
+    fuzz fuzz-run bench accuracy completions \
     install install-dev uninstall dist deb clean FORCE
 .SECONDARY:
 .DELETE_ON_ERROR:

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: MIT
 # The same bytes for any number of threads, alone and among a thousand.
+case $SLOW in
+valgrind*) echo "a thousand forward passes take valgrind minutes" >&2 && exit 77 ;;
+esac
 tiny=$ROOT/tests/golden/tiny/f32
 i=0
 while [ $i -lt 60 ]; do
