@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * lane.cu: the forward pass as launches on one stream. Small batches are captured once a
- * bucket of sizes as a graph and then cost one launch; the true sizes travel with the
- * plan, so kernels skip what a bucket has too much. All that a graph refers to lies in
- * the lane's own memory and stays where it is. */
+ * lane.cu: small batches are captured once a bucket of sizes as a graph and then cost one
+ * launch. All that a graph refers to lies in the lane's memory and stays where it is. */
 #include "cuda/lane.cuh"
 
 #include "cuda/gemm.cuh"
+#include "cuda/pass.cuh"
 #include "cuda/plan.cuh"
 
 enum {
@@ -24,12 +23,6 @@ enum {
     ROW_STEP = 64, /* rows of a large product are rounded up, so that shapes recur */
 };
 
-struct bucket { /* sizes that a launch covers */
-    int rows, sequences, requests;
-    int longest, queries; /* keys and queries of one sequence */
-    int best_stride;
-};
-
 struct graph {
     struct bucket bucket;
     cudaGraphExec_t run; /* NULL: free */
@@ -43,8 +36,7 @@ struct lane {
     struct gemm *gemm;
     struct plan small, large;
     char *block; /* the device memory of: */
-    float *hidden, *picked_hidden, *wide;
-    half *input, *picked_input, *qkv, *context, *up;
+    struct zones zones;
     struct graph graphs[GRAPHS];
     int next_graph;  /* the slot that is given up next */
     bool no_capture; /* it has failed before */
@@ -52,25 +44,12 @@ struct lane {
 
 /* ---- Memory ---------------------------------------------------------------------- */
 
-static size_t lay_zones(struct lane *lane) {
-    const struct model_config *c = &lane->weights->config;
-    size_t rows = (size_t)lane->rows, hidden = rows * (size_t)c->hidden;
-    size_t up = rows * (size_t)c->intermediate;
-    size_t logits = LANE_LOGITS * (size_t)c->vocabulary, at = 0;
-    char *base = lane->block;
-    lane->hidden = (float *)place_zone(base, &at, hidden, sizeof(float));
-    lane->picked_hidden = (float *)place_zone(base, &at, hidden, sizeof(float));
-    lane->wide = (float *)place_zone(base, &at, logits > up ? logits : up, sizeof(float));
-    lane->input = (half *)place_zone(base, &at, hidden, sizeof(half));
-    lane->picked_input = (half *)place_zone(base, &at, hidden, sizeof(half));
-    lane->qkv = (half *)place_zone(base, &at, hidden * 3, sizeof(half));
-    lane->context = (half *)place_zone(base, &at, hidden, sizeof(half));
-    lane->up = (half *)place_zone(base, &at, up, sizeof(half));
-    return at;
-}
-
 static int larger(int a, int b) {
     return a > b ? a : b;
+}
+
+static int smaller(int a, int b) {
+    return a < b ? a : b;
 }
 
 static enum bert_status lane_init(struct lane *lane, struct bert_error *error) {
@@ -84,8 +63,7 @@ static enum bert_status lane_init(struct lane *lane, struct bert_error *error) {
                                 .maps = SMALL_MAPS,
                                 .vocabulary = vocabulary,
                                 .map_words = words};
-    /* Room for one request at least that wants the whole vocabulary, ranked and listed.
-     */
+    /* Room for one request at least that wants the whole vocabulary, ranked, listed. */
     struct plan_limits large = {.rows = lane->rows,
                                 .sequences = lane->rows,
                                 .requests = lane->rows,
@@ -99,8 +77,10 @@ static enum bert_status lane_init(struct lane *lane, struct bert_error *error) {
     STATUS_TRY(gemm_new(&lane->gemm, error));
     STATUS_TRY(plan_new(&lane->small, &small, error));
     STATUS_TRY(plan_new(&lane->large, &large, error));
-    CUDA_TRY(cudaMalloc(&lane->block, lay_zones(lane)), error);
-    lay_zones(lane);
+    const struct model_config *config = &lane->weights->config;
+    CUDA_TRY(cudaMalloc(&lane->block, pass_zones(&lane->zones, NULL, config, lane->rows)),
+             error);
+    pass_zones(&lane->zones, lane->block, config, lane->rows);
     return BERT_OK;
 }
 
@@ -135,193 +115,6 @@ void lane_free(struct lane *lane) {
     free(lane);
 }
 
-/* ---- One pass -------------------------------------------------------------------- */
-
-struct pass { /* one forward over a bucket */
-    struct lane *lane;
-    const struct plan *plan;
-    struct bucket bucket;
-    struct bert_error *error;
-};
-
-/* A row is products of `rows` rows; outputs begin.. of the layer (a multiple of 8). */
-static enum bert_status product(struct pass *p, const struct device_linear *linear,
-                                const half *x, void *y, int y_stride, int rows,
-                                enum gemm_output output, int begin, int end) {
-    struct gemm_job job = {.weight = linear->weight + (size_t)begin * linear->in,
-                           .bias = output == GEMM_HALF
-                                       ? (const void *)(linear->half_bias + begin)
-                                       : linear->bias + begin,
-                           .x = x,
-                           .y = y,
-                           .y_stride = y_stride,
-                           .rows = rows,
-                           .in = linear->in,
-                           .out = end - begin,
-                           .output = output};
-    return gemm_run(p->lane->gemm, &job, p->lane->stream, p->error);
-}
-
-static void normalize(struct pass *p, const struct device_norm *norm, bool requests,
-                      enum activation activation, float *hidden, half *input) {
-    const struct model_config *c = &p->lane->weights->config;
-    struct norm_args args = {.sizes = p->plan->device.sizes,
-                             .requests = requests,
-                             .width = c->hidden,
-                             .epsilon = c->epsilon,
-                             .activation = activation,
-                             .norm = *norm,
-                             .hidden = hidden,
-                             .input = input};
-    launch_norm(&args, requests ? p->bucket.requests : p->bucket.rows, p->lane->stream);
-}
-
-static void embed(struct pass *p) {
-    const struct device_weights *w = p->lane->weights;
-    struct embed_args args = {.sizes = p->plan->device.sizes,
-                              .word = w->word,
-                              .position = w->position,
-                              .type = w->type,
-                              .ids = p->plan->device.ids,
-                              .positions = p->plan->device.positions,
-                              .width = w->config.hidden,
-                              .epsilon = w->config.epsilon,
-                              .norm = w->embedding_norm,
-                              .hidden = p->lane->hidden,
-                              .input = p->lane->input};
-    launch_embed(&args, p->bucket.rows, p->lane->stream);
-}
-
-static void pick(struct pass *p) {
-    struct pick_args args = {.sizes = p->plan->device.sizes,
-                             .request_row = p->plan->device.request_row,
-                             .width = p->lane->weights->config.hidden,
-                             .hidden = p->lane->hidden,
-                             .input = p->lane->input,
-                             .picked_hidden = p->lane->picked_hidden,
-                             .picked_input = p->lane->picked_input};
-    launch_pick(&args, p->bucket.requests, p->lane->stream);
-}
-
-/* query: (queries, hidden) apart by query_stride. */
-static void attend(struct pass *p, const int32_t *query_start, const half *query,
-                   int query_stride, int queries) {
-    struct lane *lane = p->lane;
-    const struct model_config *c = &lane->weights->config;
-    struct attention_args args = {.sizes = p->plan->device.sizes,
-                                  .start = p->plan->device.start,
-                                  .query_start = query_start,
-                                  .heads = c->heads,
-                                  .width = c->hidden / c->heads,
-                                  .query = query,
-                                  .key = lane->qkv + c->hidden,
-                                  .value = lane->qkv + 2 * c->hidden,
-                                  .query_stride = query_stride,
-                                  .key_stride = 3 * c->hidden,
-                                  .context = lane->context,
-                                  .context_stride = c->hidden};
-    launch_attention(&args, p->bucket.sequences, p->bucket.longest, queries,
-                     lane->shared_limit, lane->stream);
-}
-
-/* From the context on: all that is done row by row, for all rows or the picked ones. */
-static enum bert_status finish_layer(struct pass *p, const struct device_layer *layer,
-                                     bool picked) {
-    struct lane *lane = p->lane;
-    const struct model_config *c = &lane->weights->config;
-    float *hidden = picked ? lane->picked_hidden : lane->hidden;
-    half *input = picked ? lane->picked_input : lane->input;
-    int rows = picked ? p->bucket.requests : p->bucket.rows;
-    STATUS_TRY(product(p, &layer->attention_output, lane->context, hidden, c->hidden,
-                       rows, GEMM_ADD, 0, c->hidden));
-    normalize(p, &layer->attention_norm, picked, ACTIVATION_NONE, hidden, input);
-    STATUS_TRY(product(p, &layer->up, input, lane->wide, c->intermediate, rows,
-                       GEMM_FLOAT, 0, c->intermediate));
-    launch_gelu(lane->wide, lane->up, (size_t)rows * (size_t)c->intermediate,
-                c->activation, lane->stream);
-    STATUS_TRY(product(p, &layer->down, lane->up, hidden, c->hidden, rows, GEMM_ADD, 0,
-                       c->hidden));
-    normalize(p, &layer->output_norm, picked, ACTIVATION_NONE, hidden, input);
-    return BERT_OK;
-}
-
-static enum bert_status run_layer(struct pass *p, const struct device_layer *layer) {
-    struct lane *lane = p->lane;
-    int hidden = lane->weights->config.hidden;
-    STATUS_TRY(product(p, &layer->query_key_value, lane->input, lane->qkv, 3 * hidden,
-                       p->bucket.rows, GEMM_HALF, 0, 3 * hidden));
-    attend(p, p->plan->device.start, lane->qkv, 3 * hidden, p->bucket.longest);
-    return finish_layer(p, layer, false);
-}
-
-/* Keys and values of all rows; the rest for the requested rows alone. Their queries lie
- * where the up product will. */
-static enum bert_status run_last_layer(struct pass *p, const struct device_layer *layer) {
-    struct lane *lane = p->lane;
-    int hidden = lane->weights->config.hidden;
-    STATUS_TRY(product(p, &layer->query_key_value, lane->input, lane->qkv + hidden,
-                       3 * hidden, p->bucket.rows, GEMM_HALF, hidden, 3 * hidden));
-    pick(p);
-    STATUS_TRY(product(p, &layer->query_key_value, lane->picked_input, lane->up, hidden,
-                       p->bucket.requests, GEMM_HALF, 0, hidden));
-    attend(p, p->plan->device.query_start, lane->up, hidden, p->bucket.queries);
-    return finish_layer(p, layer, true);
-}
-
-static void answer(struct pass *p, int first, int count) {
-    const struct plan_arrays *asked = &p->plan->device;
-    const struct answer_arrays *to = &p->plan->device_answers;
-    struct answer_args args = {.sizes = asked->sizes,
-                               .first = first,
-                               .vocabulary = p->lane->weights->config.vocabulary,
-                               .logits = p->lane->wide,
-                               .k = asked->k,
-                               .map_of = asked->map_of,
-                               .maps = asked->maps,
-                               .map_words = p->plan->limits.map_words,
-                               .listed_start = asked->listed_start,
-                               .listed = asked->listed,
-                               .best_stride = p->bucket.best_stride,
-                               .best_id = to->best_id,
-                               .best_count = to->best_count,
-                               .finite = to->finite,
-                               .best_log = to->best_log,
-                               .listed_log = to->listed_log};
-    launch_answer(&args, count, p->lane->stream);
-}
-
-static enum bert_status run_head(struct pass *p) {
-    struct lane *lane = p->lane;
-    const struct device_weights *w = lane->weights;
-    int hidden = w->config.hidden;
-    STATUS_TRY(product(p, &w->transform, lane->picked_input, lane->picked_hidden, hidden,
-                       p->bucket.requests, GEMM_FLOAT, 0, hidden));
-    normalize(p, &w->transform_norm, true, w->config.activation, lane->picked_hidden,
-              lane->picked_input);
-    for (int first = 0; first < p->bucket.requests; first += LANE_LOGITS) {
-        int left = p->bucket.requests - first;
-        int count = left < LANE_LOGITS ? left : (int)LANE_LOGITS;
-        STATUS_TRY(product(p, &w->decoder, lane->picked_input + (size_t)first * hidden,
-                           lane->wide, w->config.vocabulary, count, GEMM_FLOAT, 0,
-                           w->config.vocabulary));
-        answer(p, first, count);
-    }
-    return BERT_OK;
-}
-
-static enum bert_status run_pass(struct pass *p, bool whole) {
-    const struct device_weights *w = p->lane->weights;
-    STATUS_TRY(plan_send(p->plan, whole, p->lane->stream, p->error));
-    embed(p);
-    for (int i = 0; i + 1 < w->config.layers; i++)
-        STATUS_TRY(run_layer(p, &w->layers[i]));
-    STATUS_TRY(run_last_layer(p, &w->layers[w->config.layers - 1]));
-    STATUS_TRY(run_head(p));
-    STATUS_TRY(plan_fetch(p->plan, whole, p->lane->stream, p->error));
-    CUDA_TRY(cudaGetLastError(), p->error);
-    return BERT_OK;
-}
-
 /* ---- Graphs ---------------------------------------------------------------------- */
 
 static int round_up(int x, int step) {
@@ -346,11 +139,11 @@ static struct bucket small_bucket(const struct pass *p) {
     const struct plan *plan = p->plan;
     const struct sizes *sizes = plan->host.sizes;
     int longest = power_of_two(larger(plan->longest, LEAST_KEYS));
-    int positions = p->lane->weights->config.positions;
+    int positions = p->weights->config.positions;
     struct bucket b = {.rows = row_bucket(sizes->rows),
                        .sequences = sizes->sequences == 1 ? 1 : (int)SMALL_SEQUENCES,
                        .requests = power_of_two(sizes->requests),
-                       .longest = longest < positions ? longest : positions,
+                       .longest = smaller(longest, positions),
                        .queries = SMALL_REQUESTS,
                        .best_stride = plan->best_stride};
     return b;
@@ -364,8 +157,7 @@ static struct graph *find_graph(struct lane *lane, const struct bucket *bucket) 
 }
 
 /* The pass as a graph, in the oldest slot. */
-static cudaError_t capture(struct pass *p) {
-    struct lane *lane = p->lane;
+static cudaError_t capture(struct lane *lane, const struct pass *p) {
     struct graph *graph = &lane->graphs[lane->next_graph];
     struct pass recorded = *p;
     struct bert_error ignored;
@@ -379,7 +171,7 @@ static cudaError_t capture(struct pass *p) {
         cudaStreamBeginCapture(lane->stream, cudaStreamCaptureModeThreadLocal);
     if (code != cudaSuccess)
         return code;
-    enum bert_status status = run_pass(&recorded, true);
+    enum bert_status status = pass_run(&recorded, true);
     code = cudaStreamEndCapture(lane->stream, &captured);
     if (status != BERT_OK)
         code = cudaErrorUnknown;
@@ -397,35 +189,32 @@ static cudaError_t capture(struct pass *p) {
  * algorithms chosen on the way, and neither may happen during a capture. While the device
  * is at it the pass is captured for the next one. Without a graph it takes longer, which
  * is all. */
-static enum bert_status run_small(struct pass *p) {
-    struct lane *lane = p->lane;
+static enum bert_status run_small(struct lane *lane, struct pass *p) {
     p->bucket = small_bucket(p);
     struct graph *graph = find_graph(lane, &p->bucket);
     if (graph != NULL) {
         CUDA_TRY(cudaGraphLaunch(graph->run, lane->stream), p->error);
         return BERT_OK;
     }
-    STATUS_TRY(run_pass(p, true));
-    if (!lane->no_capture && capture(p) != cudaSuccess) {
+    STATUS_TRY(pass_run(p, true));
+    if (!lane->no_capture && capture(lane, p) != cudaSuccess) {
         lane->no_capture = true;
         cudaGetLastError(); /* dealt with */
     }
     return BERT_OK;
 }
 
-static enum bert_status run_large(struct pass *p) {
+static enum bert_status run_large(struct lane *lane, struct pass *p) {
     const struct sizes *sizes = p->plan->host.sizes;
-    int rows = round_up(sizes->rows, ROW_STEP),
-        requests = round_up(sizes->requests, ROW_STEP);
-    struct bucket bucket = {.rows = rows < p->lane->rows ? rows : p->lane->rows,
-                            .sequences = sizes->sequences,
-                            .requests =
-                                requests < p->lane->rows ? requests : p->lane->rows,
-                            .longest = p->plan->longest,
-                            .queries = p->plan->queries,
-                            .best_stride = p->plan->best_stride};
+    struct bucket bucket = {
+        .rows = smaller(round_up(sizes->rows, ROW_STEP), lane->rows),
+        .sequences = sizes->sequences,
+        .requests = smaller(round_up(sizes->requests, ROW_STEP), lane->rows),
+        .longest = p->plan->longest,
+        .queries = p->plan->queries,
+        .best_stride = p->plan->best_stride};
     p->bucket = bucket;
-    return run_pass(p, false);
+    return pass_run(p, false);
 }
 
 enum bert_status lane_forward(struct lane *lane, const struct batch *batch,
@@ -445,8 +234,14 @@ enum bert_status lane_forward(struct lane *lane, const struct batch *batch,
                             replies + half_count, error);
     }
     plan_fill(plan, batch, requests, count);
-    struct pass pass = {.lane = lane, .plan = plan, .error = error};
-    enum bert_status status = small ? run_small(&pass) : run_large(&pass);
+    struct pass pass = {.weights = lane->weights,
+                        .zones = &lane->zones,
+                        .gemm = lane->gemm,
+                        .stream = lane->stream,
+                        .shared_limit = lane->shared_limit,
+                        .plan = plan,
+                        .error = error};
+    enum bert_status status = small ? run_small(lane, &pass) : run_large(lane, &pass);
     /* Also after an error: what was launched still reads the plan. */
     cudaError_t code = cudaStreamSynchronize(lane->stream);
     STATUS_TRY(status);

@@ -1,18 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * lane.cuh: one stream with all its buffers; runs one batch at a time. Two lanes let the
- * copies and the host's work for one batch lie under the products of the other.
- *
- * Device memory, R = rows that a batch may have, H hidden, I intermediate:
- *   hidden   float (R, H)    the residual stream      picked_hidden  of requested rows
- *   input    half  (R, H)    what the next layer reads  picked_input   of requested rows
- *   qkv      half  (R, 3H)   queries, keys, values
- *   context  half  (R, H)
- *   up       half  (R, I)    its GELU
- *   wide     float (R, I)    the up product, not rounded before its GELU; later the
- *            float (LANE_LOGITS, vocabulary) logits
- *   plan     what a batch is and what is asked of it  (a twin in pinned host memory)
- *   answers  what comes back                          (a twin in pinned host memory) */
+ * copies and the host's work for one batch lie under the products of the other. */
 #ifndef CUDA_LANE_CUH
 #define CUDA_LANE_CUH
 
@@ -22,7 +11,7 @@ extern "C" {
 #include "nn/batch.h"
 }
 
-enum { LANE_LOGITS = 256, LANE_ROWS = 3072, LANE_LEAST_ROWS = 512 };
+enum { LANE_ROWS = 3072, LANE_LEAST_ROWS = 512 };
 
 struct lane;
 
