@@ -210,7 +210,7 @@ lint:
 # What ThreadSanitizer looks at: all that has threads.
 threaded := $(addprefix $(B)/tests/test_,job nn pool serve serve_parts)
 threads: $(programs) $(threaded)
-	@tests/run -j $(threaded) "tests/cli/run bert-batch" tests/serve/run
+	@tests/run -j $(threaded) "tests/cli/run bert-batch"
 
 # Threads that still run when a program ends possibly lose their own stacks: no error.
 memcheck := valgrind -q --leak-check=full --show-leak-kinds=definite \
