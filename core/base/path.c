@@ -3,6 +3,8 @@
  * path.c: joins, tests, and the search for models. */
 #include "base/path.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -35,6 +37,22 @@ bool path_exists(const char *path) {
 bool path_is_folder(const char *path) {
     struct stat stat_;
     return stat(path, &stat_) == 0 && S_ISDIR(stat_.st_mode);
+}
+
+int path_sync_folder(const char *path) {
+    const char *slash = strrchr(path, '/');
+    size_t length = slash == path ? 1 : slash ? (size_t)(slash - path) : 0;
+    char *folder = slash ? strndup(path, length) : strdup(".");
+    if (folder == NULL)
+        return -1;
+    int file = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    free(folder);
+    if (file < 0)
+        return 0;
+    int result = fsync(file), why = errno;
+    close(file);
+    errno = why;
+    return result < 0 && (why == EINVAL || why == ENOTSUP) ? 0 : result;
 }
 
 char *path_program_folder(void) {

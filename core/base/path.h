@@ -13,6 +13,10 @@
 char *path_join(const char *folder, const char *name);
 bool path_exists(const char *path);
 bool path_is_folder(const char *path);
+/* Brings the folder of a file that was made or renamed there to the disk, so that its new
+ * name outlives a power cut. -1 with errno when the disk fails; a folder that cannot be
+ * read, or is on a file system without this, counts as done. */
+int path_sync_folder(const char *path);
 /* The folder of the running program, symbolic links resolved. */
 char *path_program_folder(void);
 

@@ -21,8 +21,9 @@ const char *encoding_name(enum encoding encoding); /* "UTF-8", "GB18030", "auto"
  * held against it. */
 enum encoding encoding_guess(const char *sample, size_t size);
 
-/* Why the start of an input is not text that we read ("UTF-16 (little endian)"), or NULL.
- * A byte-order mark tells; without one, NUL bytes on every other place. */
+/* Why the start of an input is not text that we read ("UTF-16 (little endian)": iconv's
+ * name, a space, more), or NULL. A byte-order mark tells; without one, NUL bytes on every
+ * other place. */
 const char *encoding_refused(const char *start, size_t size);
 
 struct decoder;

@@ -3,6 +3,8 @@
  * sink.c: a buffer before write(), and the steps that make a file appear whole or not. */
 #include "io/sink.h"
 
+#include "base/path.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -211,29 +213,15 @@ enum bert_status sink_cut(struct sink *sink, uint64_t size, struct bert_error *e
     return report(sink, error);
 }
 
-/* The new name must outlive a power cut, too. */
-static void sync_folder(struct sink *sink) {
-    char *slash = strrchr(sink->part, '/');
-    if (slash)
-        slash[slash == sink->part] = '\0';
-    int folder = open(slash ? sink->part : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (folder < 0)
-        return; /* a folder that one may write but not read */
-    if (fsync(folder) < 0 && errno != EINVAL && errno != ENOTSUP)
-        sink->failure = errno;
-    close(folder);
-}
-
 enum bert_status sink_close(struct sink *sink, enum sink_end end,
                             struct bert_error *error) {
     if (end == SINK_DROP && sink->part) {
         unlink(sink->part);
     } else if (end == SINK_COMMIT && sink->part) {
         sink_sync(sink, NULL);
-        if (!sink->failure && rename(sink->part, sink->target) < 0)
+        if (!sink->failure && (rename(sink->part, sink->target) < 0 ||
+                               path_sync_folder(sink->target) < 0))
             sink->failure = errno;
-        if (!sink->failure)
-            sync_folder(sink);
     } else {
         empty(sink);
     }

@@ -159,8 +159,8 @@ static bool begin(struct source *source, bool *refused, struct bert_error *error
     if (what) {
         *refused = true;
         error_set(error, BERT_USAGE,
-                  "%s is %s; convert it first: iconv -f UTF-16 -t UTF-8", source->name,
-                  what);
+                  "%s is %s; convert it first: iconv -f %.*s -t UTF-8", source->name,
+                  what, (int)strcspn(what, " "), what);
         return true;
     }
     for (size_t i = 0; i < 2; i++) {

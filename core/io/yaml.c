@@ -11,7 +11,7 @@
 #include <string.h>
 #include <yaml.h>
 
-enum { SIZE_LIMIT = 1 << 20 };
+enum { SIZE_LIMIT = 1 << 20, KEY_LIMIT = 1000 };
 
 struct seen { /* the keys met so far */
     const struct seen *next;
@@ -26,6 +26,7 @@ struct reader {
     yaml_parser_t parser;
     struct arena arena;
     const struct seen *seen;
+    size_t keys;
     struct yaml_item item;
 };
 
@@ -123,6 +124,8 @@ static enum bert_status take_key(struct reader *reader, const yaml_event_t *even
     struct yaml_item *item = &reader->item;
     if (event->type != YAML_SCALAR_EVENT || is_marked(event))
         return fail_here(reader, event->start_mark, "a key must be a plain word");
+    if (++reader->keys > KEY_LIMIT)
+        return fail_here(reader, event->start_mark, "more than 1000 keys");
     enum bert_status status = copy_scalar(reader, event, &item->key);
     if (status != BERT_OK)
         return status;

@@ -89,7 +89,8 @@ static enum bert_status target_close(struct target *target, enum bert_status sta
             status = io_error(target->path, error);
         if (close(target->file) != 0 && status == BERT_OK)
             status = io_error(target->path, error);
-        if (status == BERT_OK && rename(target->temporary, target->path) != 0)
+        if (status == BERT_OK && (rename(target->temporary, target->path) != 0 ||
+                                  path_sync_folder(target->path) != 0))
             status = io_error(target->path, error);
         if (status != BERT_OK)
             unlink(target->temporary);

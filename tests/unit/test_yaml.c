@@ -108,6 +108,20 @@ START_TEST(errors_name_line_and_column) {
 }
 END_TEST
 
+/* Each key is compared with those before it: many must not take long. */
+START_TEST(keys_are_bounded) {
+    struct buffer text = {0}, items = {0};
+    struct bert_error error;
+    for (int i = 0; i < 1000; i++)
+        buffer_printf(&text, "k%d:\n", i);
+    ck_assert_int_eq(read_bytes(text.data, text.size, &items, &error), BERT_OK);
+    buffer_add_text(&text, "one-more:\n");
+    check_refused(buffer_text(&text), "1001:1", "more than 1000 keys");
+    buffer_release(&text);
+    buffer_release(&items);
+}
+END_TEST
+
 START_TEST(files_that_cannot_be_read) {
     struct bert_error error;
     struct buffer items = {0};
@@ -131,6 +145,7 @@ int main(void) {
     tcase_add_test(tcase, values_come_with_their_places);
     tcase_add_test(tcase, files_without_values_are_fine);
     tcase_add_test(tcase, errors_name_line_and_column);
+    tcase_add_test(tcase, keys_are_bounded);
     tcase_add_test(tcase, files_that_cannot_be_read);
     suite_add_tcase(suite, tcase);
     SRunner *runner = srunner_create(suite);
