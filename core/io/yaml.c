@@ -5,9 +5,11 @@
 #include "io/yaml.h"
 
 #include "base/arena.h"
-#include "base/mapping.h"
+#include "base/bytes.h"
 #include "base/utf8.h"
 
+#include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <yaml.h>
 
@@ -202,12 +204,31 @@ static enum bert_status take_file(struct reader *reader) {
     }
 }
 
-static enum bert_status read_bytes(struct reader *reader, const struct mapping *file) {
-    const char *text = (const char *)file->data;
+/* A file or a pipe. */
+static enum bert_status load(struct buffer *text, const char *path,
+                             struct bert_error *error) {
+    FILE *file = fopen(path, "re");
+    char chunk[4096];
+    for (size_t n = 1; file && n > 0 && text->size <= SIZE_LIMIT;) {
+        n = fread(chunk, 1, sizeof chunk, file);
+        buffer_add(text, chunk, n);
+    }
+    int why = !file || ferror(file) ? errno : 0;
+    if (file)
+        fclose(file);
+    if (text->failed || why == ENOMEM)
+        return error_memory(error);
+    if (why)
+        return error_set(error, why == EIO ? BERT_IO : BERT_USAGE, "%s: %s", path,
+                         strerror(why));
+    if (text->size > SIZE_LIMIT)
+        return error_set(error, BERT_USAGE, "%s: longer than 1 MiB", path);
+    return BERT_OK;
+}
+
+static enum bert_status read_bytes(struct reader *reader, const struct buffer *file) {
+    const char *text = file->data;
     size_t valid = utf8_valid_prefix(text, file->size);
-    if (file->size > SIZE_LIMIT)
-        return error_set(reader->error, BERT_USAGE, "%s: longer than 1 MiB",
-                         reader->path);
     if (valid < file->size) {
         struct yaml_place place = {1, 1};
         for (size_t i = 0; i < valid; i++) {
@@ -223,7 +244,8 @@ static enum bert_status read_bytes(struct reader *reader, const struct mapping *
         return error_memory(reader->error);
     yaml_parser_set_encoding(&reader->parser, YAML_UTF8_ENCODING);
     size_t bom = file->size >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
-    yaml_parser_set_input_string(&reader->parser, file->data + bom, file->size - bom);
+    yaml_parser_set_input_string(&reader->parser, (const unsigned char *)text + bom,
+                                 file->size - bom);
     enum bert_status status = take_file(reader);
     yaml_parser_delete(&reader->parser);
     return status;
@@ -232,14 +254,12 @@ static enum bert_status read_bytes(struct reader *reader, const struct mapping *
 enum bert_status yaml_read(const char *path, yaml_take *take, void *arg,
                            struct bert_error *error) {
     struct reader reader = {.path = path, .take = take, .arg = arg, .error = error};
-    struct mapping file;
-    enum bert_status status = mapping_open(&file, path, true, error);
-    if (status != BERT_OK) /* what is BERT_MODEL to a model is a usage error here */
-        return error_set(error, status == BERT_MODEL ? BERT_USAGE : status, "%s",
-                         error ? error->message : "");
+    struct buffer file = {0};
+    enum bert_status status = load(&file, path, error);
     arena_init(&reader.arena);
-    status = read_bytes(&reader, &file);
+    if (status == BERT_OK && file.size > 0)
+        status = read_bytes(&reader, &file);
     arena_release(&reader.arena);
-    mapping_close(&file);
+    buffer_release(&file);
     return status;
 }

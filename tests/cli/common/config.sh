@@ -26,3 +26,5 @@ mkdir -p system/bert-tools
 echo 'quiet: true' >system/bert-tools/config.yaml
 show bert-tokenize | grep quiet | sed "s|$PWD|.|"
 bert-tokenize --config="$ROOT/data/config.yaml" --show-config | grep -v default || echo none
+echo 'jobs: 8' | bert-tokenize --config=/dev/stdin --show-config | grep -E '^jobs'
+bert-tokenize --config=/dev/null --show-config | grep -v default || echo nothing
