@@ -141,9 +141,16 @@ static void wait_for_signals(struct serve *serve) {
         serve_load(serve, &error); /* what cannot be loaded leaves the old, and a note */
 }
 
+/* A lost device does not come back to this process: it ends, to be started anew. */
+static void give_up(void *arg, const struct bert_error *error) {
+    *(struct bert_error *)arg = *error;
+    kill(getpid(), SIGTERM);
+}
+
 static void run(struct cli *cli, const struct args *args,
                 const struct common_options *common) {
     struct opener opener = {cli, common};
+    struct bert_error broken = {.status = BERT_OK};
     struct serve_options options = {.listen = args->listen,
                                     .version = BERT_VERSION,
                                     .threads = common->jobs,
@@ -159,7 +166,9 @@ static void run(struct cli *cli, const struct args *args,
                                     .log_text = args->log_text,
                                     .quiet = common->quiet,
                                     .open = open_model,
-                                    .open_arg = &opener};
+                                    .open_arg = &opener,
+                                    .broken = give_up,
+                                    .broken_arg = &broken};
     struct serve *serve;
     struct bert_error error;
     if (cli->operand_count > 0) {
@@ -183,6 +192,8 @@ static void run(struct cli *cli, const struct args *args,
     if (serve_load(serve, &error) == BERT_OK) {
         wait_for_signals(serve);
         serve_drain(serve, args->drain, again_asked_to_end);
+        if (broken.status != BERT_OK)
+            cli_fail(cli, &broken);
     } else {
         cli_fail(cli, &error);
     }

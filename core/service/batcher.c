@@ -8,6 +8,7 @@
 #include "base/clock.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 enum { LANES = 2, MOST_TEXTS = 64, LOOK_AHEAD = 64, BULK_TURN = 4 };
 
@@ -36,6 +37,7 @@ struct batcher {
     struct bert_session *wide; /* of all threads; it and its model under wide_busy */
     bool wide_busy, ending;
     int active, idle;
+    atomic_int failures; /* of passes, in a row */
     unsigned turn;
     struct worker *workers;
     int started;
@@ -196,6 +198,13 @@ static void answer_pass(struct worker *worker, struct pass *pass,
                       outcomes[i] ? NULL : &errors[i], session);
 }
 
+static void count_failure(struct batcher *batcher, const struct bert_error *error) {
+    const struct batcher_options *options = &batcher->options;
+    if (error->status == BERT_INTERNAL && options->broken &&
+        atomic_fetch_add(&batcher->failures, 1) + 1 == BATCHER_FAILURES)
+        options->broken(options->broken_arg, error);
+}
+
 static void run_pass(struct worker *worker, struct pass *pass,
                      struct bert_session *session) {
     struct bert_error error;
@@ -215,8 +224,10 @@ static void run_pass(struct worker *worker, struct pass *pass,
     double started = clock_seconds();
     if (bert_fill(session, texts, pass->count, &options, results, &error) != BERT_OK) {
         fail_pass(worker, pass, &error, session);
+        count_failure(worker->batcher, &error);
         return;
     }
+    atomic_store(&worker->batcher->failures, 0);
     metrics_batch(worker->batcher->options.metrics, pass->count, pass->cost,
                   clock_seconds() - started);
     answer_pass(worker, pass, results, options.words != NULL, session);

@@ -43,6 +43,8 @@ struct ticket { /* one text on its way; belongs to the caller until done */
     struct ticket *next; /* the batcher's */
 };
 
+enum { BATCHER_FAILURES = 3 };
+
 struct batcher;
 
 struct batcher_options {
@@ -51,6 +53,10 @@ struct batcher_options {
     size_t most_tokens;            /* of a pass; a text that costs more goes alone */
     size_t prompt_room, bulk_room; /* texts that may wait */
     struct metrics *metrics;
+    /* Called once, by a worker, when the model has failed at BATCHER_FAILURES passes in a
+     * row, as it does from the loss of its device on. NULL: nobody is told. */
+    void (*broken)(void *arg, const struct bert_error *error);
+    void *broken_arg;
 };
 
 enum bert_status batcher_new(struct batcher **batcher,

@@ -74,7 +74,9 @@ static enum bert_status start(struct serve *serve, struct bert_error *error) {
                                     .most_tokens = BATCH_TOKENS,
                                     .prompt_room = options->queue,
                                     .bulk_room = SERVE_MOST_UPLOADS * SERVE_UPLOAD_WINDOW,
-                                    .metrics = &serve->metrics};
+                                    .metrics = &serve->metrics,
+                                    .broken = options->broken,
+                                    .broken_arg = options->broken_arg};
     if (status == BERT_OK)
         status = batcher_new(&serve->batcher, &queue, error);
     if (status == BERT_OK)

@@ -24,6 +24,9 @@ struct serve_options {   /* strings live as long as the server */
     enum bert_status (*open)(void *arg, struct bert_model **model,
                              struct bert_error *error);
     void *open_arg;
+    /* Told once, by another thread, when the model fails again and again (batcher.h). */
+    void (*broken)(void *arg, const struct bert_error *error);
+    void *broken_arg;
 };
 
 enum bert_status serve_new(struct serve **serve, const struct serve_options *options,
