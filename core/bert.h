@@ -208,8 +208,8 @@ enum bert_status bert_fill(struct bert_session *session, const struct bert_text 
 /* ---- Scoring --------------------------------------------------------------------- */
 
 /* Least gain of a suspect, in nats, by default (tests/bench/tune_suspects.py). */
-#define BERT_GAIN 13.6
-#define BERT_SUSPECTS "default 13.6, at which 5 % of correct sentences raise an alarm"
+#define BERT_GAIN 13.2
+#define BERT_SUSPECTS "default 13.2, at which 5 % of correct sentences raise an alarm"
 
 struct bert_score_options {
     bool per_token;

@@ -19,7 +19,7 @@ COMMANDS = [
     "bert-fill '今天天气真[MASK]啊'",
     "bert-fill --words=满意,一般,失望 '房间很干净，早餐也好。我很[MASK]。'",
     "bert-batch reviews.csv | head -n 3",
-    "bert-score --suspects --to=text essay.txt | head -n 1",
+    "bert-score --suspects=10 --to=text essay.txt | head -n 1",
 ]
 COLUMNS, CELL, LINE, PAD = 80, 9.0, 21, 18
 COLORS = {"30": "#1d1f21", "31": "#cc6666", "32": "#b5bd68", "33": "#f0c674",

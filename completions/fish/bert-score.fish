@@ -44,7 +44,7 @@ end
 complete -c bert-score -f
 complete -c bert-score -a '(__fish_complete_path (commandline -ct | string replace -r "^-[^=]*=" "") | string match -r ".*(?:/|\.(?:csv|tsv|jsonl|txt))(?:\t.*)?\$")'
 complete -c bert-score -l per-token -d 'each token\'s log probability'
-complete -c bert-score -l suspects -d 'characters that look wrong: log p of the best other is higher by T nats (default 13.6, at which 5 % of correct sentences raise an alarm)'
+complete -c bert-score -l suspects -d 'characters that look wrong: log p of the best other is higher by T nats (default 13.2, at which 5 % of correct sentences raise an alarm)'
 complete -c bert-score -s k -l top -x -d 'better characters shown for each (default 3)'
 complete -c bert-score -l pairs -xa '(__fish_complete_list , __bert_score_columns)' -d 'of two columns, the text with the higher mean'
 complete -c bert-score -l to -xa 'tsv jsonl text' -d 'tsv, jsonl, or text: the corrected text with --suspects, the chosen one with --pairs'
