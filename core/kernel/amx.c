@@ -126,7 +126,7 @@ void amx_linear_int8(const struct linear_job *job, size_t begin, size_t end) {
         b.w[0] = (const int8_t *)job->linear->weight + o / 16 * panel;
         b.w[1] = b.w[0] + panel;
         struct ahead ahead = ahead_begin(b.w[0] + b.panels * panel, b.panels * panel,
-                                         groups * passes, true);
+                                         groups * passes);
         b.ahead = &ahead;
         panels_run(job, o, end, tile, &b);
     }

@@ -7,21 +7,22 @@
  * Loops, outermost first: rows that fit half of L2; 16 outputs, finished together; 8 of
  * them, whose weights over BLOCK_INPUTS stay in L1 (and are widened there when they are
  * halves) while all rows pass by; tiles. Longer rows carry their partial sums along.
- * Memory must never rest: each step fetches its share of the next 8 outputs' weights. */
+ * Memory must never rest: each step fetches its share of the weights of the next
+ * outputs, 8 or of halves 16, so that the streams are long enough. */
 #ifndef KERNEL_LINEAR_FLOAT_H
 #define KERNEL_LINEAR_FLOAT_H
 
 #include "base/cpu.h"
 #include "kernel/ahead.h"
 #include "kernel/lanes.h"
+#include "kernel/walk.h"
 
 enum {
     TILE_ROWS = 3,
     TILE_SUMS = 24, /* at most */
     BLOCK_ROWS = 192,
     BLOCK_OUTPUTS = 8,
-    BLOCK_INPUTS = 1024,
-    FEW_TILES = 12
+    BLOCK_INPUTS = 1024
 };
 enum { COLUMNS = BLOCK_OUTPUTS / TILE_OUTPUTS };
 enum { WIDE_STRIDE = BLOCK_INPUTS + 16 }; /* rows in different sets of the cache */
@@ -38,26 +39,27 @@ struct block {
     /* Partial sums, unless these inputs are first and last. */
     v16 (*carry)[BLOCK_OUTPUTS];
     bool first, last;
-    struct ahead ahead; /* for tiles that fetch */
+    struct ahead *ahead; /* for tiles that fetch */
 };
 
 enum { PLAIN_TILE = 0, FETCH = 1, HALVES = 2 }; /* how a tile gets its weights */
 
-INLINE vreg step_weight(const struct block *b, size_t at, int output, int mode) {
-    at += (size_t)output * b->w_stride;
-    return mode & HALVES ? r_load_half(b->halves + at) : r_load(b->w + at);
+INLINE vreg step_weight(const struct walk *w, int output, int part, int mode) {
+    int lane = part * V_LANES;
+    return mode & HALVES ? r_load_half(walk_at(w, output, lane * (int)sizeof(uint16_t)))
+                         : r_load(walk_at(w, output, lane * (int)sizeof(float)));
 }
 
 /* One step: 16 inputs. Part by part, to hold few registers: those of what there is less
- * of, rows or outputs, while the others come by. at: the first weight. */
-INLINE void tile_step(v16 *s, const struct block *b, const float *x, size_t at, int rows,
+ * of, rows or outputs, while the others come by. */
+INLINE void tile_step(v16 *s, const struct walk *x, const struct walk *w, int rows,
                       int outputs, int mode) {
     vreg held[TILE_ROWS];
     if (rows > TILE_ROWS) { /* a tall tile, of whole registers */
         EACH (j, outputs)
-            held[j] = step_weight(b, at, j, mode);
+            held[j] = step_weight(w, j, 0, mode);
         EACH (i, rows) {
-            vreg a = r_keep(r_load(x + (size_t)i * b->x_stride));
+            vreg a = r_keep(r_load(walk_at(x, i, 0)));
             EACH (j, outputs)
                 s[i * outputs + j].r[0] = r_fma(a, held[j], s[i * outputs + j].r[0]);
         }
@@ -65,9 +67,9 @@ INLINE void tile_step(v16 *s, const struct block *b, const float *x, size_t at, 
     }
     EACH (p, V_PARTS) {
         EACH (i, rows)
-            held[i] = r_load(x + (size_t)i * b->x_stride + p * V_LANES);
+            held[i] = r_load(walk_at(x, i, p * V_LANES * (int)sizeof(float)));
         EACH (j, outputs) {
-            vreg c = step_weight(b, at + (size_t)p * V_LANES, j, mode);
+            vreg c = step_weight(w, j, p, mode);
             if (rows > 1)
                 c = r_keep(c); /* or each fma would load it again */
             EACH (i, rows)
@@ -109,8 +111,13 @@ INLINE void tile_fold(const v16 *s, float *dots, size_t stride, int rows, int ou
 
 INLINE void tile(struct block *b, size_t r, size_t o, int rows, int outputs, int mode) {
     const float *x = b->x + r * b->x_stride;
-    size_t at = o * b->w_stride, k = 0;
-    struct ahead ahead = b->ahead;
+    const size_t at = o * b->w_stride,
+                 size = mode & HALVES ? sizeof(uint16_t) : sizeof(float);
+    size_t k = 0;
+    struct walk xs = walk_begin(x, b->x_stride * sizeof(float));
+    struct walk ws = walk_begin(
+        mode & HALVES ? (const void *)(b->halves + at) : b->w + at, b->w_stride * size);
+    struct ahead ahead = mode & FETCH ? *b->ahead : (struct ahead){0};
     v16 s[TILE_SUMS];
     EACH (i, rows)
         EACH (j, outputs)
@@ -119,10 +126,12 @@ INLINE void tile(struct block *b, size_t r, size_t o, int rows, int outputs, int
     for (; k + 16 <= b->n; k += 16) {
         if (mode & FETCH)
             ahead_step(&ahead);
-        tile_step(s, b, x + k, at + k, rows, outputs, mode);
+        tile_step(s, &xs, &ws, rows, outputs, mode);
+        walk_on(&xs, rows, 16 * sizeof(float));
+        walk_on(&ws, outputs, 16 * size);
     }
     if (mode & FETCH)
-        b->ahead = ahead;
+        *b->ahead = ahead;
     if (k < b->n)
         tile_tail(s, b, x + k, at + k, b->n - k, rows, outputs, mode);
     if (b->last)
@@ -191,6 +200,7 @@ static void block_plain(struct block *b, size_t rows, size_t outputs) {
 /* ---- Layers ---------------------------------------------------------------------- */
 
 struct linear_scratch {
+    struct ahead ahead;
     _Alignas(64) v16 carry[BLOCK_ROWS][BLOCK_OUTPUTS];
     _Alignas(64) float dots[BLOCK_ROWS][16];
     _Alignas(64) float wide[BLOCK_OUTPUTS][WIDE_STRIDE];
@@ -215,27 +225,23 @@ static void linear_block(const struct linear *l, const float *x, size_t x_stride
                          struct linear_scratch *s) {
     const bool half = l->precision == BERT_F16, whole = outputs == BLOCK_OUTPUTS;
     const bool wide = half && (rows > 3 * TILE_ROWS || !whole); /* once for all */
-    const size_t size = half ? sizeof(uint16_t) : sizeof(float),
-                 bytes = outputs * l->in * size;
-    const char *w = (const char *)l->weight + o * l->in * size;
     struct block b = {.x_stride = x_stride,
                       .w_stride = wide ? WIDE_STRIDE : l->in,
                       .dots = dots,
                       .dots_stride = 16,
-                      .carry = s->carry};
-    const size_t tiles = (rows + TILE_ROWS - 1) / TILE_ROWS * COLUMNS;
-    b.ahead =
-        ahead_begin(w + bytes, bytes, (l->in + 15) / 16 * tiles, tiles <= FEW_TILES);
+                      .carry = s->carry,
+                      .ahead = &s->ahead};
     for (size_t k = 0; k < l->in; k += BLOCK_INPUTS) {
-        size_t left = l->in - k;
+        size_t left = l->in - k, at = o * l->in + k;
+        const uint16_t *halves = half ? (const uint16_t *)l->weight + at : NULL;
         b.n = left < BLOCK_INPUTS ? left : BLOCK_INPUTS;
         b.first = k == 0;
         b.last = b.n == left;
         b.x = x + k;
         if (wide)
-            widen(s->wide, (const uint16_t *)w + k, l->in, outputs, b.n);
-        b.halves = half && !wide ? (const uint16_t *)w + k : NULL;
-        b.w = wide ? s->wide[0] : half ? NULL : (const float *)l->weight + o * l->in + k;
+            widen(s->wide, halves, l->in, outputs, b.n);
+        b.halves = wide ? NULL : halves;
+        b.w = wide ? s->wide[0] : half ? NULL : (const float *)l->weight + at;
         if (b.halves)
             block_halves(&b, rows);
         else if (whole)
@@ -254,8 +260,18 @@ static size_t rows_together(size_t rows, size_t in) {
     return (share + TILE_ROWS - 1) / TILE_ROWS * TILE_ROWS;
 }
 
+/* To fetch so many outputs' weights while those from o on are multiplied. */
+static struct ahead linear_ahead(const struct linear *l, size_t rows, size_t o,
+                                 size_t outputs) {
+    size_t tiles = (rows + TILE_ROWS - 1) / TILE_ROWS * COLUMNS;
+    size_t bytes = l->in * (l->precision == BERT_F16 ? sizeof(uint16_t) : sizeof(float));
+    return ahead_begin((const char *)l->weight + (o + outputs) * bytes, outputs * bytes,
+                       (l->in + 15) / 16 * tiles * (outputs / BLOCK_OUTPUTS));
+}
+
 static void linear_float(const struct linear_job *job, size_t begin, size_t end) {
     const struct linear *l = job->linear;
+    const size_t fetched = l->precision == BERT_F16 ? 16 : 8;
     struct linear_scratch scratch;
     size_t together = rows_together(job->rows, l->in);
     for (size_t first = 0; first < job->rows; first += together) {
@@ -263,11 +279,13 @@ static void linear_float(const struct linear_job *job, size_t begin, size_t end)
         const float *x = job->x + first * job->x_stride;
         for (size_t o = begin; o < end; o += 16) {
             size_t n = end - o < 16 ? end - o : 16;
-            linear_block(l, x, job->x_stride, rows, o, n < 8 ? n : 8, scratch.dots[0],
-                         &scratch);
-            if (n > 8)
-                linear_block(l, x, job->x_stride, rows, o + 8, n - 8, scratch.dots[0] + 8,
-                             &scratch);
+            for (size_t i = 0; i < n; i += BLOCK_OUTPUTS) {
+                if (i % fetched == 0)
+                    scratch.ahead = linear_ahead(l, rows, o + i, fetched);
+                linear_block(l, x, job->x_stride, rows, o + i,
+                             n - i < BLOCK_OUTPUTS ? n - i : BLOCK_OUTPUTS,
+                             scratch.dots[0] + i, &scratch);
+            }
             v16 bias = v_load_upto(l->bias + o, n);
             for (size_t r = 0; r < rows; r++)
                 v_finish(job, first + r, o, n,

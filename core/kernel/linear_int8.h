@@ -13,8 +13,9 @@
 #include "base/cpu.h"
 #include "kernel/ahead.h"
 #include "kernel/finish_int8.h"
+#include "kernel/walk.h"
 
-INLINE vint int8_broadcast(const uint8_t *x) {
+INLINE vint int8_broadcast(const void *x) {
     int32_t four;
     memcpy(&four, x, sizeof four);
     return i_all(four);
@@ -29,8 +30,9 @@ INLINE void int8_tile(const struct linear_job *job, struct stripe *stripe, size_
                       int rows, int panels) {
     const size_t groups = (job->linear->in + 3) / 4, stride = job->q.stride;
     struct ahead ahead = stripe->ahead;
-    const uint8_t *x = job->q.data + r * stride;
-    const int8_t *w = (const int8_t *)job->linear->weight + stripe->o / 16 * groups * 64;
+    struct walk x = walk_begin(job->q.data + r * stride, stride);
+    struct walk w = walk_begin(
+        (const int8_t *)job->linear->weight + stripe->o / 16 * groups * 64, groups * 64);
     vint s[INT8_ROWS * INT8_PANELS * V_PARTS], sums[INT8_ROWS * INT8_PANELS * V_PARTS];
     const int width = panels * V_PARTS;
     EACH (i, rows * width)
@@ -39,13 +41,14 @@ INLINE void int8_tile(const struct linear_job *job, struct stripe *stripe, size_
         vint c[INT8_PANELS * V_PARTS];
         ahead_step(&ahead);
         EACH (j, width)
-            c[j] = i_load(w + ((size_t)(j / V_PARTS) * groups + g) * 64 +
-                          j % V_PARTS * V_LANES * 4);
+            c[j] = i_load(walk_at(&w, j / V_PARTS, j % V_PARTS * V_LANES * 4));
         EACH (i, rows) {
-            vint a = int8_broadcast(x + (size_t)i * stride + g * 4);
+            vint a = int8_broadcast(walk_at(&x, i, 0));
             EACH (j, width)
                 s[i * width + j] = i_dot(s[i * width + j], a, c[j]);
         }
+        walk_on(&x, rows, 4);
+        walk_on(&w, panels, 64);
     }
     stripe->ahead = ahead;
     EACH (i, rows * width)
@@ -79,7 +82,7 @@ static void int8_rows(const struct linear_job *job, size_t first, size_t last,
         panels = end - s.o > 16 ? INT8_PANELS : 1;
         const char *next =
             (const char *)job->linear->weight + (s.o / 16 + panels) * panel;
-        s.ahead = ahead_begin(next, panels * panel, panel / 64 * tiles, tiles <= 2);
+        s.ahead = ahead_begin(next, panels * panel, panel / 64 * tiles);
 #if INT8_PANELS == 2
         if (panels == 2)
             int8_stripe_2(job, &s);
