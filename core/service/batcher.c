@@ -38,6 +38,7 @@ struct batcher {
     bool wide_busy, ending;
     int active, idle;
     atomic_int failures; /* of passes, in a row */
+    atomic_bool told;    /* that it is broken */
     unsigned turn;
     struct worker *workers;
     int started;
@@ -201,7 +202,8 @@ static void answer_pass(struct worker *worker, struct pass *pass,
 static void count_failure(struct batcher *batcher, const struct bert_error *error) {
     const struct batcher_options *options = &batcher->options;
     if (error->status == BERT_INTERNAL && options->broken &&
-        atomic_fetch_add(&batcher->failures, 1) + 1 == BATCHER_FAILURES)
+        atomic_fetch_add(&batcher->failures, 1) + 1 >= BATCHER_FAILURES &&
+        !atomic_exchange(&batcher->told, true))
         options->broken(options->broken_arg, error);
 }
 
