@@ -4,6 +4,7 @@
  *   FAULT_WRITE=short    takes at most 7 bytes at a time
  *   FAULT_WRITE=full:N   N bytes fit on the disk; the write that crosses is cut there
  *   FAULT_WRITE=kill:N   the process is killed when N bytes are written, mid-row
+ *   FAULT_WRITE=hang     says so on standard error, and never comes back
  *   FAULT_PWRITE=N       the N-th pwrite comes with a SIGINT, or cuts the file to nothing
  *                        that FAULT_TRUNCATE names
  *   FAULT_FSYNC=N        the N-th fsync fails */
@@ -37,6 +38,11 @@ ssize_t write(int fd, const void *bytes, size_t size) {
         (ssize_t(*)(int, const void *, size_t))dlsym(RTLD_NEXT, "write");
     if (!is_regular(fd))
         return real(fd, bytes, size);
+    if (limit("hang") >= 0) {
+        real(STDERR_FILENO, "hangs\n", strlen("hangs\n"));
+        for (;;)
+            pause();
+    }
     if (limit("short") >= 0 && size > SHORT)
         size = SHORT;
     long long full = limit("full:"), dead = limit("kill:");

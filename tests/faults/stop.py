@@ -2,8 +2,8 @@
 #
 # stop.py FILE OUT SIGNAL COMMAND...: the command reads half of FILE from a pipe that stays
 # open; when it has answered some rows, the signal must end it with 128 + SIGNAL, although it
-# waits for input. With --twice before the signal's number the signal comes while it computes,
-# and once more, which must end it at once by the signal itself.
+# waits for input. With --twice before the signal's number its first write hangs, so that the
+# signal alone can't end it; a second one must, at once and by the signal itself.
 import os
 import signal
 import subprocess
@@ -13,23 +13,37 @@ import time
 twice = sys.argv[3] == "--twice"
 if twice:
     del sys.argv[3]
+    os.environ["FAULT_WRITE"] = "hang"
 data = open(sys.argv[1], "rb").read()
 out, number, command = sys.argv[2], int(sys.argv[3]), sys.argv[4:]
+
+
+def until(true):
+    for _ in range(400):
+        if true():
+            return
+        time.sleep(0.05)
+    process.kill()
+    sys.exit("nothing happens")
+
+
+def catches():
+    status = open("/proc/%d/status" % process.pid).read().split()
+    return int(status[status.index("SigCgt:") + 1], 16) >> number - 1 & 1
+
+
 process = subprocess.Popen(command, stdin=subprocess.PIPE,
+                           stderr=subprocess.PIPE if twice else None,
                            preexec_fn=lambda: signal.signal(number, signal.SIG_DFL))
-# Twice: rows enough for seconds of work, so that it is at it whenever the signals come.
-process.stdin.write(data + data[data.index(b"\n") + 1:] * 9 if twice
-                    else data[:len(data) // 2])
+process.stdin.write(data[:len(data) // 2])
 process.stdin.flush()
 if twice:
-    time.sleep(0.3)
+    while process.stderr.readline() != b"hangs\n":
+        assert process.poll() is None
     process.send_signal(number)
-    time.sleep(0.05)
+    until(lambda: not catches())
 else:
-    for _ in range(200):
-        if os.path.exists(out + ".part.state"):
-            break
-        time.sleep(0.05)
+    until(lambda: os.path.exists(out + ".part.state"))
 process.send_signal(number)
 try:
     got = process.wait(20)
