@@ -238,6 +238,7 @@ enum bert_status record_build(struct record_builder *builder, struct record *rec
     record->status = BERT_OK;
     record->error = NULL;
     record->is_object = false;
+    record->is_torn = state != ROW_OK;
     record->line = row->line;
     if (!buffer_reserve(&record->memory, room))
         return error_memory(error);

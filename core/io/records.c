@@ -111,6 +111,16 @@ static bool same_cells(const struct record *a, const struct record *b) {
     return same;
 }
 
+static const char *name_of(const struct records *records) {
+    return records->file ? records->file : "standard input";
+}
+
+static enum bert_status other_header(const struct records *records,
+                                     struct bert_error *error) {
+    return error_set(error, BERT_USAGE, "%s: its header is not that of the first file",
+                     name_of(records));
+}
+
 /* Reads a file's header, or the first row where there is none. */
 static enum bert_status read_head(struct records *records, struct bert_error *error) {
     if (!has_rows(records) || (records->options.no_header && records->builder.width))
@@ -123,13 +133,12 @@ static enum bert_status read_head(struct records *records, struct bert_error *er
     records->builder.is_header = header;
     enum bert_status status = read_row(records, head, &end, error);
     records->builder.is_header = false;
-    const char *name = records->file ? records->file : "standard input";
-    if (!status && !end && header && head->status)
-        status = error_set(error, BERT_USAGE, "%s:%llu: the header: %s", name,
-                           (unsigned long long)head->line, head->error);
+    if (!status && !end && (header ? head->status != BERT_OK : head->is_torn))
+        status = error_set(error, BERT_USAGE, "%s:%llu: the %s: %s", name_of(records),
+                           (unsigned long long)head->line,
+                           header ? "header" : "first row", head->error);
     if (!status && !end && head == &other && !same_cells(head, &records->header))
-        status = error_set(error, BERT_USAGE,
-                           "%s: its header is not that of the first file", name);
+        status = other_header(records, error);
     if (!status && !end) {
         records->builder.width = head->count;
         records->has_header = header;
@@ -206,6 +215,33 @@ static enum bert_status records_new(struct records **out,
     return status;
 }
 
+/* Opening it anew starts at its beginning, and takes nothing from a later reader. */
+static bool can_be_read_twice(const char *path) {
+    struct stat about;
+    return strcmp(path, "-") != 0 && strncmp(path, "/dev/", 5) != 0 &&
+           stat(path, &about) == 0 && S_ISREG(about.st_mode);
+}
+
+/* Another header, too, is better known before the work. */
+static enum bert_status check_headers(const struct records *records,
+                                      struct bert_error *error) {
+    enum bert_status status = BERT_OK;
+    for (size_t i = records->next; records->has_header && i < records->path_count; i++) {
+        struct records *other;
+        if (!can_be_read_twice(records->paths[i]))
+            continue; /* its header is checked when its turn comes */
+        status = records_open(&other, &records->paths[i], 1, &records->options, error);
+        if (status)
+            return status;
+        if (other->has_header && !same_cells(&other->header, &records->header))
+            status = other_header(other, error);
+        records_close(other);
+        if (status)
+            return status;
+    }
+    return BERT_OK;
+}
+
 /* Opens the first input that has a header, where there should be one; the structure is
  * the caller's only when that succeeded. */
 static enum bert_status begin(struct records **out, struct records *records,
@@ -217,6 +253,8 @@ static enum bert_status begin(struct records **out, struct records *records,
         close_source(records);
         status = next_input(records, error);
     }
+    if (!status)
+        status = check_headers(records, error);
     if (status)
         records_close(records);
     else

@@ -45,7 +45,8 @@ struct record {
     struct cell *cells; /* CSV, TSV: as many as there are. text: one. JSONL: those asked
                            for by records_column, raw unset */
     size_t count;
-    bool is_object;          /* JSONL: raw is an object, without the refused member */
+    bool is_torn;   /* CSV, TSV: it is broken or too long, so that cells are missing */
+    bool is_object; /* JSONL: raw is an object, without the refused member */
     enum bert_status status; /* BERT_OK or BERT_RECORD */
     const char *error;       /* why */
 
@@ -67,8 +68,9 @@ struct records_options { /* all zero: text, UTF-8 or GB18030 as found */
 };
 
 /* Opens the inputs (none: standard input; "-" too) and reads the header. Other files must
- * have the header of the first. Fails with BERT_IO, BERT_USAGE. The options are copied,
- * the paths are not. */
+ * have the header of the first, and regular ones are checked at once. Without a header
+ * the first row tells the width, and must not be torn. Fails with BERT_IO, BERT_USAGE.
+ * The options are copied, the paths are not. */
 enum bert_status records_open(struct records **records, const char *const *paths,
                               size_t count, const struct records_options *options,
                               struct bert_error *error);

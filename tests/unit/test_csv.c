@@ -314,6 +314,34 @@ START_TEST(no_header) {
 }
 END_TEST
 
+/* A broken one does not say how many columns there are. */
+START_TEST(no_header_and_a_broken_first_row) {
+    static const struct {
+        const char *text, *why;
+    } rows[] = {{"1,\"2,3\n4,5,6\n", "first row: a quote opened here is never closed"},
+                {"1,\"2\"x,3\n4,5,6\n", "first row: text behind a closing quote"},
+                {"1,23456789\n4,5,6\n", "first row: longer than 8 bytes"}};
+    struct records_options options = {.format = FORMAT_CSV, .no_header = true};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        options.limit = i == 2 ? 8 : 0;
+        ck_assert_int_eq(records_open_memory(&records, rows[i].text, strlen(rows[i].text),
+                                             &options, &error),
+                         BERT_USAGE);
+        ck_assert_msg(strstr(error.message, rows[i].why) != NULL, "%s", error.message);
+    }
+    /* Its cells are all there: a record that fails, as any other. */
+    options.limit = 0;
+    ck_assert_int_eq(
+        records_open_memory(&records, "1,\xff,3\n4,5,6\n", 12, &options, &error),
+        BERT_OK);
+    ck_assert_uint_eq(records_width(records), 3);
+    check_bad(1, "invalid UTF-8 at byte 3");
+    check_good(3);
+    ck_assert(!next());
+    close_all();
+}
+END_TEST
+
 START_TEST(tsv_cells) {
     const char *text = "a\tb\nx\\ty\\\\z\\q\t\"2\"\n1\t2\t3\n";
     open_as(FORMAT_TSV, text, strlen(text), 0);
@@ -378,6 +406,7 @@ int main(void) {
     tcase_add_test(tests, a_row_beyond_the_limit);
     tcase_add_test(tests, invalid_utf8);
     tcase_add_test(tests, no_header);
+    tcase_add_test(tests, no_header_and_a_broken_first_row);
     tcase_add_test(tests, tsv_cells);
     tcase_add_test(tests, cut_anywhere);
     suite_add_tcase(suite, tests);

@@ -260,7 +260,7 @@ START_TEST(several_files) {
     scratch_begin();
     scratch_write_text("a.csv", "\xef\xbb\xbft,u\n1,2");
     scratch_write_text("b.csv", "t,u\n3,4\n");
-    scratch_write_text("c.csv", "t,v\n5,6\n");
+    scratch_write_text("c.csv", "t,u\n5,6\n");
     char *paths[] = {scratch_path("a.csv"), scratch_path("b.csv"), scratch_path("c.csv")};
     struct records_options options = {.format = record_format_of(paths[0], FORMAT_TEXT)};
     ck_assert_int_eq(
@@ -274,9 +274,26 @@ START_TEST(several_files) {
     ck_assert_uint_eq(record.line, 2);
     ck_assert_uint_eq(record.end, 7 + 8);
     ck_assert_str_eq(record.file, paths[1]);
+    scratch_write_text("c.csv", "t,v\n5,6\n"); /* another since it was checked */
     bool end;
     ck_assert_int_eq(records_next(records, &record, &end, &error), BERT_USAGE);
     ck_assert_ptr_nonnull(strstr(error.message, "c.csv: its header"));
+    close_all();
+    ck_assert_int_eq(
+        records_open(&records, (const char *const *)paths, 3, &options, &error),
+        BERT_USAGE); /* before any row */
+    ck_assert_ptr_nonnull(strstr(error.message, "c.csv: its header"));
+    scratch_write_text("c.csv", "t,\"u\n5,6\n");
+    ck_assert_int_eq(
+        records_open(&records, (const char *const *)paths, 3, &options, &error),
+        BERT_USAGE);
+    ck_assert_ptr_nonnull(strstr(error.message, "c.csv:1: the header: a quote"));
+    scratch_write_text("c.csv", ""); /* no header at all is none that differs */
+    ck_assert_int_eq(
+        records_open(&records, (const char *const *)paths, 3, &options, &error), BERT_OK);
+    check_value("1");
+    check_value("3");
+    ck_assert(!next());
     close_all();
     ck_assert_int_eq(unlink(paths[2]), 0);
     ck_assert_int_eq(
