@@ -43,6 +43,7 @@ struct http_server {
     struct http_hooks hooks;
     int listener;
     bool inherited;
+    unsigned idle_seconds;
     atomic_size_t calls;
     atomic_bool closing;
 };
@@ -116,6 +117,14 @@ static bool has_ended_early(const struct exchange *exchange) {
            ioctl(state.fd, FIONREAD, &unread) == 0 && unread == 0;
 }
 
+/* A client that drips is never idle, and would hold for hours what is scarce. */
+static bool is_too_slow(const struct exchange *exchange) {
+    const struct http_call *call = &exchange->call;
+    double seconds = clock_seconds() - call->started;
+    return seconds > exchange->server->idle_seconds &&
+           (double)call->received < seconds * (double)call->least_rate;
+}
+
 /* No answer can be queued in the middle of a body. So what is over the limit is thrown
  * away; a client that goes on for as long again is cut off. */
 static enum MHD_Result take_body(struct exchange *exchange, const char *bytes,
@@ -124,6 +133,8 @@ static enum MHD_Result take_body(struct exchange *exchange, const char *bytes,
     size_t count = *size;
     *size = 0;
     call->received += count;
+    if (is_too_slow(exchange))
+        return MHD_NO;
     if (!call->body_too_large && count > call->body_limit - call->body.size) {
         buffer_release(&call->body);
         call->body = (struct buffer){0};
@@ -251,6 +262,7 @@ enum bert_status http_start(struct http_server **server,
     made->hooks = options->hooks;
     made->listener = options->listener;
     made->inherited = options->inherited;
+    made->idle_seconds = options->idle_seconds;
     made->daemon = MHD_start_daemon(
         MHD_USE_AUTO_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, on_access,
         made, MHD_OPTION_LISTEN_SOCKET, options->listener, MHD_OPTION_CONNECTION_LIMIT,

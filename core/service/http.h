@@ -7,7 +7,7 @@
  * A call's life, all hooks on the server's thread:
  *
  *     begin   the headers are here. May answer at once (then the body is never read and
- *             the connection closes) or set body_limit and body
+ *             the connection closes) or set body_limit and least_rate
  *     handle  the body is complete. Answers, or calls http_wait first and then lets
  *             any thread answer, later, once
  *     finish  the answer has left, or the client has; the call is freed afterwards */
@@ -26,6 +26,8 @@ struct http_call {
     struct target target; /* for the owner of the hooks to parse; released here */
     struct buffer body;
     size_t body_limit;   /* bytes, after chunks are decoded */
+    size_t least_rate;   /* of the body in bytes a second, once it has taken as long as
+                            a connection may be idle; a slower one is cut off. 0: none */
     bool body_too_large; /* more came (chunked): body is empty, answer 413 */
     bool has_length;     /* length is the Content-Length */
     uint64_t length;

@@ -215,6 +215,7 @@ static void begin(void *arg, struct http_call *call) {
     call->body_limit = visit->route == row->get      ? 64 << 10
                        : visit->route == ROUTE_BATCH ? serve->options.max_upload
                                                      : serve->options.max_body;
+    call->least_rate = visit->route == ROUTE_BATCH ? SERVE_LEAST_RATE : 0;
     if (check_size(call) && visit->route == ROUTE_BATCH)
         admit_upload(serve, call);
 }

@@ -15,7 +15,12 @@
 
 #include <pthread.h>
 
-enum { SERVE_MOST_UPLOADS = 4, SERVE_UPLOAD_WINDOW = 32, SERVE_RETRY_SECONDS = 1 };
+enum {
+    SERVE_MOST_UPLOADS = 4,
+    SERVE_LEAST_RATE = 4096, /* of an upload, bytes a second */
+    SERVE_UPLOAD_WINDOW = 32,
+    SERVE_RETRY_SECONDS = 1
+};
 
 struct serve {
     struct serve_options options;

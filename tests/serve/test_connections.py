@@ -150,6 +150,29 @@ class Load(unittest.TestCase):
                     rows = [row for rows in pool.map(upload, range(4)) for row in rows]
                 self.assertEqual({row['error'] for row in rows}, {None})
 
+    def test_uploads_that_drip_are_cut_off(self):
+        with Server('--idle-timeout=1') as server:
+            head = request(b'text\n', 'Content-Type: text/csv', path='/api/batch')[:-5]
+            head = head.replace(b'Length: 5', b'Length: 50000')
+            links = [socket.create_connection(('127.0.0.1', server.port), timeout=10)
+                     for _ in range(4)]
+            for link in links:
+                link.sendall(head + b'text\n')
+            while server.upload(b'text\na[MASK]\n')[0] != 503:
+                time.sleep(0.01)
+            open_, end = set(links), time.monotonic() + 10
+            while open_ and time.monotonic() < end:  # never silent for a second
+                time.sleep(0.2)
+                for link in set(open_):
+                    try:
+                        link.sendall(b'x')
+                    except OSError:
+                        open_.remove(link)
+            self.assertEqual(len(open_), 0)
+            self.assertEqual(server.upload(b'text\na[MASK]\n')[0], 200)
+            for link in links:
+                link.close()
+
     def test_passes_hold_several_texts_but_eight_at_most(self):
         with Server('-j1', '--cache=0') as server:
             with concurrent.futures.ThreadPoolExecutor(40) as pool:
