@@ -219,8 +219,8 @@ enum bert_status sink_close(struct sink *sink, enum sink_end end,
         unlink(sink->part);
     } else if (end == SINK_COMMIT && sink->part) {
         sink_sync(sink, NULL);
-        if (!sink->failure && (rename(sink->part, sink->target) < 0 ||
-                               path_sync_folder(sink->target) < 0))
+        if (!sink->failure &&
+            (rename(sink->part, sink->target) < 0 || path_sync_folder(sink->target) < 0))
             sink->failure = errno;
     } else {
         empty(sink);
