@@ -272,11 +272,13 @@ static enum bert_status open_output(struct run *run, struct bert_error *error) {
     bool resuming = run->state.resuming;
     enum bert_status status = resuming ? skip_rows(run, error) : BERT_OK;
     if (!status)
-        status = sink_open(&run->sink, run->batch->common->output, resuming, error);
+        status = sink_open(&run->sink, run->batch->common->output, true, error);
     if (!status && resuming)
         return sink_cut(run->sink, run->state.first.output, error);
-    if (!status) /* what it speaks of was cut just now */
+    if (!status) /* before what it speaks of is cut: a kill between must not leave it */
         batch_state_remove(&run->state);
+    if (!status && run->state.path)
+        status = sink_cut(run->sink, 0, error);
     struct records_progress progress;
     records_progress(run->records, &progress);
     if (!status && !progress.empty)
@@ -378,8 +380,8 @@ int batch_run(const struct batch *batch) {
         cli_usage(run.cli, "--bom is for CSV and TSV");
     } else if (plan_fill(&run)) {
         enum bert_status status = open_all(&run, &error);
-        if (!status && signals_caught())
-            stopped = true; /* before anything was to be done */
+        if (signals_caught() && (!status || (status == BERT_IO && !run.sink)))
+            stopped = true, status = BERT_OK; /* maybe in the opening of a pipe */
         else if (!status)
             status = run_job(&run, &stopped, &error);
         gone = run.sink && sink_reader_gone(run.sink);

@@ -10,11 +10,12 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <unistd.h>
 #ifdef __GLIBC__
 #include <malloc.h>
 #endif
 
-enum { MEGABYTE = 1 << 20, SPARE_FILES = 64, KEY_LEAST = 8 };
+enum { MEGABYTE = 1 << 20, SPARE_FILES = 64, KEY_LEAST = 8, LEAVE_SECONDS = 5 };
 
 struct args {
     const char *listen, *cors, *key_file;
@@ -147,6 +148,19 @@ static void give_up(void *arg, const struct bert_error *error) {
     kill(getpid(), SIGTERM);
 }
 
+static volatile sig_atomic_t leave_status;
+
+static void leave(int signal) {
+    _exit(leave_status);
+}
+
+/* What is being computed cannot be stopped, and nobody waits for it any more. */
+static void leave_soon(const struct cli *cli) {
+    leave_status = cli->status;
+    signal(SIGALRM, leave);
+    alarm(LEAVE_SECONDS);
+}
+
 static void run(struct cli *cli, const struct args *args,
                 const struct common_options *common) {
     struct opener opener = {cli, common};
@@ -191,9 +205,11 @@ static void run(struct cli *cli, const struct args *args,
     }
     if (serve_load(serve, &error) == BERT_OK) {
         wait_for_signals(serve);
-        serve_drain(serve, args->drain, again_asked_to_end);
+        bool drained = serve_drain(serve, args->drain, again_asked_to_end);
         if (broken.status != BERT_OK)
             cli_fail(cli, &broken);
+        if (!drained)
+            leave_soon(cli);
     } else {
         cli_fail(cli, &error);
     }

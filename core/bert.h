@@ -135,6 +135,9 @@ enum bert_status bert_words_new(struct bert_words **words, const struct bert_mod
 void bert_words_free(struct bert_words *words);
 size_t bert_words_count(const struct bert_words *words);
 bool bert_words_labelled(const struct bert_words *words);
+/* Tokens that the model reads, at most, to answer one mask of a text of so many tokens:
+ * the text once for each beginning that longer words have. */
+size_t bert_words_cost(const struct bert_words *words, size_t tokens);
 
 struct bert_fill_options { /* all zero is the default */
     int k;                 /* answers a mask; 0 means 5, or the whole list with words */

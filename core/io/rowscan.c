@@ -154,6 +154,7 @@ enum bert_status rowscan_next(struct rowscan *scan, struct row *row,
                               enum row_state *state, struct bert_error *error) {
     source_consume(scan->source, scan->shown);
     scan->shown = 0;
+    enum row_state torn = ROW_OK; /* else nothing but the end of its line is looked for */
     for (size_t seen = 0;;) {
         struct span window;
         enum bert_status status = source_window(scan->source, seen + 1, &window, error);
@@ -167,9 +168,10 @@ enum bert_status rowscan_next(struct rowscan *scan, struct row *row,
         *state = ROW_END;
         if (window.size == 0 || (last && source_stopped(scan->source)))
             return BERT_OK;
-        *state = ROW_OK;
-        enum look look = scan->csv ? look_csv(scan, window, last, full, row, state)
-                                   : look_line(scan, window, last, seen, row);
+        *state = torn;
+        enum look look = torn        ? cut_broken(scan, window, last, seen - 1, row)
+                         : scan->csv ? look_csv(scan, window, last, full, row, state)
+                                     : look_line(scan, window, last, seen, row);
         if (look == LOOK_FOUND)
             return BERT_OK;
         if (look == LOOK_MEMORY)
@@ -178,6 +180,7 @@ enum bert_status rowscan_next(struct rowscan *scan, struct row *row,
             *state = ROW_TOO_LONG;
             return skip_line(scan, row, error);
         }
+        torn = *state;
         seen = window.size;
     }
 }

@@ -102,7 +102,7 @@ enum bert_status config_parse(struct config *config, struct span text, const cha
     if (status == BERT_OK && !(epsilon >= 0 && epsilon <= 1))
         status =
             error_set(error, BERT_MODEL, "%s: layer_norm_eps is not from 0 to 1", name);
-    config->model.epsilon = (float)epsilon;
+    config->model.epsilon = (float)fabs(epsilon); /* -0 is 0 */
     json_get_bool(json_member(json, "tie_word_embeddings"), &config->tied);
     json_free(json);
     return status;

@@ -56,8 +56,7 @@ static enum bert_status too_many_words(const char *name, struct bert_error *erro
                      ASK_MOST_WORDS);
 }
 
-/* At least as many as there are: every separator that a list may have counts. */
-static size_t count_words(struct span list) {
+size_t ask_count_words(struct span list) {
     static const char *const separators[] = {",", ";", "，", "、", "；"};
     size_t count = 1;
     for (size_t i = 0; i < list.size; i++) {
@@ -74,9 +73,8 @@ static enum bert_status take_words(struct ask *ask, struct span list, const char
     if (list.size == 0)
         return error_set(error, BERT_RECORD, "\"%s\" is empty", name);
     buffer_add(&ask->words, list.data, list.size);
-    ask->word_count = count_words(list);
-    return ask->word_count > ASK_MOST_WORDS ? too_many_words(name, error)
-                                            : check_controls(name, list, error);
+    return ask_count_words(list) > ASK_MOST_WORDS ? too_many_words(name, error)
+                                                  : check_controls(name, list, error);
 }
 
 /* "满意,一般" or ["满意","一般"]. */
@@ -96,7 +94,6 @@ static enum bert_status read_words(struct ask *ask, const char *name,
     if (count == 0 || count > ASK_MOST_WORDS)
         return too_many_words(name, error);
     ask->word_lines = true;
-    ask->word_count = count;
     for (size_t i = 0; i < count; i++) {
         enum bert_status status = add_word(ask, name, json_item(value, i), error);
         if (status != BERT_OK)

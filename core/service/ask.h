@@ -25,10 +25,9 @@ enum {
 struct ask {
     struct span *texts;
     size_t count;
-    int k;               /* 0: the whole list of words */
-    struct buffer words; /* as bert_words_new takes them; empty: none */
-    bool word_lines;     /* one a line */
-    size_t word_count;
+    int k;                 /* 0: the whole list of words */
+    struct buffer words;   /* as bert_words_new takes them; empty: none */
+    bool word_lines;       /* one a line */
     bool targets;          /* words are Hugging Face's targets: one token each */
     bool refuse_long;      /* a text beyond the model's limit is an error, not cut */
     struct json *document; /* what the texts lead into */
@@ -41,5 +40,8 @@ enum bert_status ask_parse(struct ask *ask, enum ask_shape shape, struct span bo
                            const struct target *query, const char **code,
                            struct bert_error *error);
 void ask_release(struct ask *ask);
+
+/* Words in a list that is written inline, or more: each separator counts. */
+size_t ask_count_words(struct span list);
 
 #endif

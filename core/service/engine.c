@@ -431,6 +431,15 @@ size_t bert_words_count(const struct bert_words *words) {
     return words->count;
 }
 
+size_t bert_words_cost(const struct bert_words *words, size_t tokens) {
+    size_t cost = 0;
+    for (size_t i = 0; i < words->group_count; i++) {
+        const struct word_group *group = &words->groups[i];
+        cost += (group->end - group->root) * (tokens + (size_t)group->length);
+    }
+    return cost;
+}
+
 bool bert_words_labelled(const struct bert_words *words) {
     return words->label_count > 0;
 }

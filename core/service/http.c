@@ -36,6 +36,8 @@ struct exchange {
     struct http_source source;
     atomic_bool answered;
     bool begun, settled, handled, waiting, queued, streams, close_after;
+    double stretch_began; /* of the body, whose rate is measured; and bytes before it */
+    uint64_t stretch_from;
 };
 
 struct http_server {
@@ -70,7 +72,7 @@ static void *note_target(void *arg, const char *uri, struct MHD_Connection *conn
     exchange->connection = connection;
     exchange->raw_target = strdup(uri);
     exchange->call.raw_target = span_of(exchange->raw_target ? exchange->raw_target : "");
-    exchange->call.started = clock_seconds();
+    exchange->call.started = exchange->stretch_began = clock_seconds();
     return exchange;
 }
 
@@ -117,12 +119,18 @@ static bool has_ended_early(const struct exchange *exchange) {
            ioctl(state.fd, FIONREAD, &unread) == 0 && unread == 0;
 }
 
-/* A client that drips is never idle, and would hold for hours what is scarce. */
-static bool is_too_slow(const struct exchange *exchange) {
+/* A client that drips is never idle, and would hold for hours what is scarce. Each
+ * stretch of the idle time is measured by itself, or a burst would pay for hours. */
+static bool is_too_slow(struct exchange *exchange) {
     const struct http_call *call = &exchange->call;
-    double seconds = clock_seconds() - call->started;
-    return seconds > exchange->server->idle_seconds &&
-           (double)call->received < seconds * (double)call->least_rate;
+    double now = clock_seconds(), seconds = now - exchange->stretch_began;
+    if (seconds <= exchange->server->idle_seconds)
+        return false;
+    bool slow = (double)(call->received - exchange->stretch_from) <
+                seconds * (double)call->least_rate;
+    exchange->stretch_began = now;
+    exchange->stretch_from = call->received;
+    return slow;
 }
 
 /* No answer can be queued in the middle of a body. So what is over the limit is thrown

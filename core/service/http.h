@@ -26,8 +26,8 @@ struct http_call {
     struct target target; /* for the owner of the hooks to parse; released here */
     struct buffer body;
     size_t body_limit;   /* bytes, after chunks are decoded */
-    size_t least_rate;   /* of the body in bytes a second, once it has taken as long as
-                            a connection may be idle; a slower one is cut off. 0: none */
+    size_t least_rate;   /* of the body in bytes a second, over each stretch as long as a
+                            connection may be idle; what is slower is cut off. 0: none */
     bool body_too_large; /* more came (chunked): body is empty, answer 413 */
     bool has_length;     /* length is the Content-Length */
     uint64_t length;

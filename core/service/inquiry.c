@@ -186,18 +186,14 @@ static enum bert_status check_written(const struct inquiry *inquiry,
 }
 
 /* Checks every text before any is asked; false: the answer has been given. */
-static bool check_texts(struct inquiry *inquiry, struct served_model *model) {
+static bool check_texts(struct inquiry *inquiry, struct served_model *model,
+                        const struct bert_words *compiled) {
     const struct ask *ask = &inquiry->ask;
     struct word_list words = {{ask->words.data, ask->words.size}, ask->word_lines};
-    struct question_options options = {ask->k, words, ask->word_count, ask->refuse_long};
+    struct question_options options = {ask->k, words, compiled, ask->refuse_long};
     struct bert_error error;
     const char *code;
     size_t written = 0;
-    if (ask->targets &&
-        question_check_targets(model->front, model, words.list, &error) != BERT_OK) {
-        serve_failure(inquiry->call, &error, "bad_target");
-        return false;
-    }
     for (size_t i = 0; i < inquiry->count; i++) {
         struct item *item = &inquiry->items[i];
         item->inquiry = inquiry;
@@ -252,9 +248,29 @@ static struct inquiry *inquiry_new(struct serve *serve, struct http_call *call,
     return inquiry;
 }
 
+static bool check(struct inquiry *inquiry, struct served_model *model) {
+    const struct ask *ask = &inquiry->ask;
+    struct bert_words *compiled = NULL;
+    struct bert_error error;
+    struct span words = {ask->words.data, ask->words.size};
+    enum bert_status status = BERT_OK;
+    if (ask->targets)
+        status = question_check_targets(model->front, model, words, &error);
+    if (status == BERT_OK && words.size)
+        status = bert_words_new(&compiled, model->model, words.data, words.size,
+                                ask->word_lines, NULL, &error);
+    if (status != BERT_OK) {
+        serve_failure(inquiry->call, &error, "bad_target");
+        return false;
+    }
+    bool good = check_texts(inquiry, model, compiled);
+    bert_words_free(compiled);
+    return good;
+}
+
 static void run(struct inquiry *inquiry, struct served_model *model) {
     size_t misses = 0;
-    if (!check_texts(inquiry, model))
+    if (!check(inquiry, model))
         return;
     for (size_t i = 0; i < inquiry->count; i++) {
         inquiry->items[i].known = look_up(inquiry, &inquiry->items[i], model);

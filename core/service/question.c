@@ -43,7 +43,8 @@ enum bert_status question_check(struct question *question, struct bert_session *
         return status;
     size_t positions = (size_t)model->info.positions;
     size_t masks = count_masks(&tokens, model->mask_id);
-    size_t answers = options->k ? (size_t)options->k : options->word_count;
+    size_t answers =
+        options->k ? (size_t)options->k : bert_words_count(options->compiled);
     if (masks == 0)
         return refuse(code, "no_mask", error,
                       "no [MASK] in the text: write [MASK] where a word is missing");
@@ -65,8 +66,12 @@ enum bert_status question_check(struct question *question, struct bert_session *
     question->cost = fits ? tokens.count : masks * positions;
     if (question->cost > QUESTION_MOST_COST)
         return refuse(code, "too_long", error, "the text is too long for so many masks");
-    if (options->words.list.size)
-        question->cost *= 4; /* words of several tokens are read several times */
+    if (options->compiled)
+        question->cost =
+            masks * bert_words_cost(options->compiled, fits ? tokens.count : positions);
+    if (question->cost > QUESTION_MOST_READ)
+        return refuse(code, "too_many_answers", error,
+                      "the words are too long, or too many, for this text");
     make_key(&question->key, model, options, &tokens);
     return question->key.failed ? error_memory(error) : BERT_OK;
 }

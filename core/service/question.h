@@ -13,6 +13,7 @@ enum {
     QUESTION_MOST_MASKS = 128,
     QUESTION_MOST_ANSWERS = 10000, /* masks times top_k */
     QUESTION_MOST_COST = 16384,    /* tokens, over all windows of a long text */
+    QUESTION_MOST_READ = 131072,   /* tokens, over all beginnings of longer words */
 };
 
 struct question {
@@ -24,7 +25,7 @@ struct question {
 struct question_options {
     int k;
     struct word_list words;
-    size_t word_count;
+    const struct bert_words *compiled; /* words, or NULL */
     bool refuse_long;
 };
 

@@ -8,6 +8,7 @@
  *
  * The two share the upload, which the last of them frees. */
 #include "io/records.h"
+#include "service/ask.h"
 #include "service/batch_row.h"
 #include "service/multipart.h"
 #include "service/question.h"
@@ -34,6 +35,7 @@ struct upload {
     struct span file;
     enum batch_format format;
     struct buffer column, words; /* copies: the target goes with the call */
+    struct bert_words *compiled; /* words, or NULL */
     bool has_column;
 
     struct served_model *model;
@@ -207,7 +209,7 @@ static enum bert_status ask_row(struct upload *upload, struct row *row) {
     struct question_options options = {
         .k = upload->words.size ? 0 : 1,
         .words = {{upload->words.data, upload->words.size}, false},
-        .word_count = 1};
+        .compiled = upload->compiled};
     const char *code;
     enum bert_status status = question_check(
         &row->question, upload->session, upload->model,
@@ -252,6 +254,9 @@ static void take_record(struct upload *upload) {
                   (unsigned long long)record->line, record->error);
     else if (row->text.failed || row->id.failed)
         error_memory(&row->error);
+    else if (text.size > upload->serve->options.max_body) /* tokens take 64 times that */
+        error_set(&row->error, BERT_RECORD, "line %llu: longer than %zu bytes",
+                  (unsigned long long)record->line, upload->serve->options.max_body);
     else
         ask_row(upload, row);
 }
@@ -262,8 +267,8 @@ static bool run_rows(struct upload *upload) {
     struct bert_error error;
     while (wanted && !end) {
         if (records_next(upload->records, &upload->record, &end, &error) != BERT_OK)
-            return false;
-        if (end)
+            wanted = false;
+        if (!wanted || end)
             break;
         if (upload->count == WINDOW)
             wanted = finish_row(upload);
@@ -294,15 +299,10 @@ static enum bert_status open_file(struct upload *upload, struct bert_error *erro
 }
 
 static enum bert_status check_words(struct upload *upload, struct bert_error *error) {
-    struct bert_words *words;
     if (upload->words.size == 0)
         return BERT_OK;
-    enum bert_status status =
-        bert_words_new(&words, upload->model->model, upload->words.data,
-                       upload->words.size, false, NULL, error);
-    if (status == BERT_OK)
-        bert_words_free(words);
-    return status;
+    return bert_words_new(&upload->compiled, upload->model->model, upload->words.data,
+                          upload->words.size, false, NULL, error);
 }
 
 /* For another upload, as soon as no text of this one waits: before the client, who may
@@ -351,6 +351,7 @@ static void *upload_run(void *arg) {
     records_close(upload->records);
     record_release(&upload->record);
     bert_session_free(upload->session);
+    bert_words_free(upload->compiled);
     served_model_drop(upload->model);
     drop(upload);
     pthread_mutex_lock(&serve->upload_lock);
@@ -384,8 +385,14 @@ static bool read_options(struct upload *upload, struct http_call *call) {
     upload->has_column = target_query(&call->target, "column", &value);
     if (upload->has_column)
         buffer_add(&upload->column, value.data, value.size);
-    if (target_query(&call->target, "words", &value))
+    bool has_words = target_query(&call->target, "words", &value);
+    if (has_words)
         buffer_add(&upload->words, value.data, value.size);
+    if (has_words && (value.size == 0 || ask_count_words(value) > ASK_MOST_WORDS)) {
+        serve_error(call, 400, "bad_request", "\"words\" must hold 1 to %d words",
+                    ASK_MOST_WORDS);
+        return false;
+    }
     const char *type = http_header(call, "Content-Type");
     if (type && strncasecmp(type, "text/csv", 8) == 0) {
         upload->file = (struct span){call->body.data, call->body.size};

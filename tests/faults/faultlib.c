@@ -7,7 +7,8 @@
  *   FAULT_WRITE=hang     says so on standard error, and never comes back
  *   FAULT_PWRITE=N       the N-th pwrite comes with a SIGINT, or cuts the file to nothing
  *                        that FAULT_TRUNCATE names
- *   FAULT_FSYNC=N        the N-th fsync fails */
+ *   FAULT_FSYNC=N        the N-th fsync fails
+ *   FAULT_UNLINK=kill    the process is killed when it would remove a file */
 #include <dlfcn.h>
 #include <errno.h>
 #include <signal.h>
@@ -79,4 +80,11 @@ int fsync(int fd) {
         return -1;
     }
     return real(fd);
+}
+
+int unlink(const char *path) {
+    int (*real)(const char *) = (int (*)(const char *))dlsym(RTLD_NEXT, "unlink");
+    if (getenv("FAULT_UNLINK"))
+        raise(SIGKILL);
+    return real(path);
 }

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """What must never harm the server. After every request it still answers a good one."""
 import json
+import random
 import socket
 import time
 import unittest
@@ -102,6 +103,11 @@ class BadInput(unittest.TestCase):
         for inputs in '好' * 60000 + '[MASK]', ['好' * 600 + '[MASK]'] * 100:
             self.refused('/', json.dumps({'inputs': inputs, 'parameters': {'top_k': 100}})
                          .encode(), 'too_many_answers')
+        # Each beginning of each word is a text to be read anew.
+        han = '的一是不了人我在有他这大来以个中上们到说国和地也子时道出而要于就下得可你年生'
+        words = [''.join(random.Random(i).choices(han, k=64)) for i in range(60)]
+        self.refused('/predict', json.dumps({'text': '好' * 300 + '[MASK]', 'words': words})
+                     .encode(), 'too_many_answers')
         far_apart = ('好' * 600 + '[MASK]') * 40
         self.refused('/predict', json.dumps({'text': far_apart}).encode(), 'too_long')
 
@@ -222,6 +228,11 @@ class BadInput(unittest.TestCase):
             self.assertTrue(json.loads(body)['error'].startswith(said), body)
 
     def test_V05_rows_that_cannot_be_read_say_so(self):
+        # A cell is a text, and as long as one in a body may be.
+        long = 'text\n' + '好' * (2 << 20) + '[MASK]\n好[MASK]\n'
+        rows = json.loads(self.server.upload(long.encode())[2])['rows']
+        self.assertEqual([row['error'] for row in rows],
+                         ['line 2: longer than 2097152 bytes', None])
         rows = json.loads(self.server.upload('text\n好[MASK]\n"坏[MASK]\n'.encode())[2])['rows']
         self.assertIsNone(rows[0]['error'])
         self.assertTrue(rows[-1]['error'])

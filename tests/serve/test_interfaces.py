@@ -324,6 +324,9 @@ class Batch(unittest.TestCase):
         rows = self.rows('text\n服务态度很[MASK]\n'.encode(),
                          '?words=%E6%BB%A1%E6%84%8F,%E5%A4%B1%E6%9C%9B')
         self.assertIn(rows[0]['top1'], ('满意', '失望'))
+        for words in '', ',a' * 1001:
+            status, _, body = self.server.upload('text\n好[MASK]\n'.encode(), '?words=' + words)
+            self.assertEqual((status, json.loads(body)['code']), (400, 'bad_request'))
         status, _, body = self.server.upload('text\n好[MASK]\n'.encode(), '?words=%F0%A0%AE%B7')
         self.assertEqual((status, json.loads(body)['code']), (400, 'bad_words'))
 

@@ -9,6 +9,7 @@
 #include "scratch.h"
 
 #include <math.h>
+#include <time.h>
 
 static struct records *records;
 static struct record record;
@@ -256,6 +257,41 @@ START_TEST(operands) {
 }
 END_TEST
 
+/* The seconds to read two rows of a file: size bytes in quotes, what follows them, as
+ * many again, and a good row. */
+static double seconds_for(const char *follows, size_t size) {
+    struct buffer text = {0};
+    buffer_add_text(&text, "t\n\"");
+    for (size_t i = 0; i < size; i++)
+        buffer_add_byte(&text, 'x');
+    buffer_printf(&text, "\"%s", follows);
+    for (size_t i = 0; i < size; i++)
+        buffer_add_byte(&text, 'y');
+    buffer_add_text(&text, "\nz\n");
+    scratch_write("torn.csv", text.data, text.size);
+    buffer_release(&text);
+    char *path = scratch_path("torn.csv");
+    struct records_options options = {.format = FORMAT_CSV, .limit = 4 * size};
+    clock_t began = clock();
+    ck_assert_int_eq(
+        records_open(&records, (const char *const *)&path, 1, &options, &error), BERT_OK);
+    for (int row = 0; row < 2; row++)
+        ck_assert(next());
+    ck_assert_int_eq(record.status, BERT_OK);
+    double seconds = (double)(clock() - began) / CLOCKS_PER_SEC;
+    free(path);
+    close_all();
+    return seconds;
+}
+
+START_TEST(a_torn_row_is_read_once) {
+    scratch_begin();
+    double whole = seconds_for("\n", 12 << 20), torn = seconds_for(" ", 12 << 20);
+    scratch_end();
+    ck_assert_msg(torn < 5 * whole + 0.1, "%g s, a whole row %g s", torn, whole);
+}
+END_TEST
+
 START_TEST(several_files) {
     scratch_begin();
     scratch_write_text("a.csv", "\xef\xbb\xbft,u\n1,2");
@@ -409,6 +445,7 @@ int main(void) {
     tcase_add_test(tests, json_lines);
     tcase_add_test(tests, nul_in_json_text_counts);
     tcase_add_test(tests, operands);
+    tcase_add_test(tests, a_torn_row_is_read_once);
     tcase_add_test(tests, several_files);
     tcase_add_test(tests, hash_knows_all_that_was_read);
     tcase_add_test(tests, json_writes);

@@ -139,7 +139,7 @@ START_TEST(request_bodies) {
     ask_release(&ask);
     ck_assert_str_eq(asks(ASK_PREDICT, "{\"text\":\"a\",\"words\":\"好,坏、大\"}", &ask),
                      "ok");
-    ck_assert(ask.k == 0 && ask.word_count == 3 && !ask.word_lines);
+    ck_assert(ask.k == 0 && ask.words.size == 13 && !ask.word_lines);
     ask_release(&ask);
     ck_assert_str_eq(asks(ASK_FILL_MASK,
                           "{\"inputs\":[\"a\",\"b\"],\"parameters\":"
