@@ -32,7 +32,7 @@ struct run {
     struct progress progress;
     struct progress_state shown;
     size_t notes;
-    bool said_encoding;
+    const char *gb18030_file; /* the last that was said to be so */
 };
 
 /* ---- What the user sees ---------------------------------------------------------- */
@@ -76,23 +76,21 @@ static void note(void *arg, const char *file, uint64_t line, const char *text) {
                  (unsigned long long)line, text);
 }
 
+/* Once for each file. */
 static void say_encoding(struct run *run, const struct record *record) {
-    if (run->said_encoding || record->encoding == ENCODING_AUTO)
+    const char *file = record->file ? record->file : "standard input";
+    if (record->encoding != ENCODING_GB18030 || run->gb18030_file == file ||
+        run->batch->args->encoding != ENCODING_AUTO)
         return;
-    run->said_encoding = true;
-    if (record->encoding == ENCODING_GB18030 &&
-        run->batch->args->encoding == ENCODING_AUTO) {
-        clear_progress(run);
-        cli_note(run->cli, "%s is read as GB18030; the output is UTF-8",
-                 record->file ? record->file : "standard input");
-    }
+    run->gb18030_file = file;
+    clear_progress(run);
+    cli_note(run->cli, "%s is read as GB18030; the output is UTF-8", file);
 }
 
 static enum bert_status written(void *arg, const struct job_state *state,
                                 const struct record *last, struct bert_error *error) {
     struct run *run = arg;
     run->shown.taken = last->taken;
-    say_encoding(run, last);
     show_progress(run, state);
     return batch_state_written(&run->state, state, last, run->sink, clock_seconds(),
                                error);
@@ -145,6 +143,7 @@ static enum bert_status process(void *context, struct bert_session *session,
 static void write_row(void *context, const struct record *record, struct span answer,
                       const char *why, struct sink *sink) {
     struct run *run = context;
+    say_encoding(run, record);
     sheet_put_row(&run->sheet, record, answer, why, sink);
 }
 
@@ -179,7 +178,7 @@ static enum bert_status find_columns(struct run *run, struct bert_error *error) 
         status = records_column_number(run->records, (size_t)options->column_index,
                                        &run->cell, error);
     else
-        status = records_text_column(run->records, &run->cell, error);
+        status = records_text_column(run->records, "with -c", &run->cell, error);
     if (!status && before)
         status = records_column(run->records, span_of(before), &run->before_cell, error);
     else if (!status)
@@ -188,14 +187,20 @@ static enum bert_status find_columns(struct run *run, struct bert_error *error) 
     return status ? status : sheet_open(&run->sheet, run->records, error);
 }
 
-static void choose_formats(struct run *run) {
+static bool choose_formats(struct run *run) {
     const struct batch *batch = run->batch;
     const struct batch_args *args = batch->args;
     struct sheet *sheet = &run->sheet;
     int from = batch->records->from, to = args->to;
-    sheet->from = from != FORMAT_UNSET
-                      ? (enum record_format)from
-                      : record_format_of(run->cli->operands[0], FORMAT_CSV);
+    struct bert_error error;
+    sheet->from = (enum record_format)from;
+    if (from == FORMAT_UNSET &&
+        record_format_of_all((const char *const *)run->cli->operands,
+                             (size_t)run->cli->operand_count, FORMAT_CSV, &sheet->from,
+                             &error) != BERT_OK) {
+        cli_usage(run->cli, "%s", error.message);
+        return false;
+    }
     sheet->look.to = to != FORMAT_UNSET
                          ? (enum record_format)to
                          : record_format_of(batch->common->output, sheet->from);
@@ -206,6 +211,10 @@ static void choose_formats(struct run *run) {
     sheet->no_header = args->no_header;
     sheet->crlf = args->crlf;
     sheet->bom = args->bom;
+    if (!args->bom || sheet->look.to == FORMAT_CSV || sheet->look.to == FORMAT_TSV)
+        return true;
+    cli_usage(run->cli, "--bom is for CSV and TSV");
+    return false;
 }
 
 /* The template and the words, for which only the model is needed. */
@@ -374,11 +383,7 @@ int batch_run(const struct batch *batch) {
     struct run run = {.batch = batch, .cli = batch->cli};
     struct bert_error error = {0};
     bool stopped = false, gone = false;
-    choose_formats(&run);
-    bool table = run.sheet.look.to == FORMAT_CSV || run.sheet.look.to == FORMAT_TSV;
-    if (batch->args->bom && !table) {
-        cli_usage(run.cli, "--bom is for CSV and TSV");
-    } else if (plan_fill(&run)) {
+    if (choose_formats(&run) && plan_fill(&run)) {
         enum bert_status status = open_all(&run, &error);
         if (signals_caught() && (!status || (status == BERT_IO && !run.sink)))
             stopped = true, status = BERT_OK; /* maybe in the opening of a pipe */

@@ -128,6 +128,8 @@ static enum bert_status take_item(void *arg, const struct yaml_item *item,
         return error_set(error, BERT_USAGE, "unknown section '%s'", item->section);
     if (item->section != NULL && strcmp(item->section, cli->program->name) != 0)
         return BERT_OK;
+    if (item->section == NULL && is_program(item->key) && *item->value == '\0')
+        return BERT_OK; /* a section of which all is commented out */
     *culprit = YAML_KEY;
     const struct cli_option *option = cli_find(cli, item->key, &index);
     if (option != NULL && option->flags & CLI_NO_CONFIG)

@@ -78,7 +78,7 @@ static enum bert_status find_cells(struct stream *stream, struct records *record
         status = records_column_number(records, (size_t)options->column_index,
                                        &stream->cell, error);
     else
-        status = records_text_column(records, &stream->cell, error);
+        status = records_text_column(records, "with -c", &stream->cell, error);
     if (status == BERT_OK && stream->before_column)
         status = records_column(records, span_of(stream->before_column),
                                 &stream->before_cell, error);
@@ -96,10 +96,13 @@ static enum bert_status open_records(struct stream *stream, struct job *job,
     struct records_options options = {.replace_invalid =
                                           stream->records->replace_invalid};
     options.source.encoding = ENCODING_UTF8;
-    options.format = from != FORMAT_UNSET ? (enum record_format)from
-                     : stream->operands_are_texts || count == 0
-                         ? FORMAT_TEXT
-                         : record_format_of(operands[0], FORMAT_TEXT);
+    options.format = (enum record_format)from;
+    enum bert_status status = BERT_OK;
+    if (from == FORMAT_UNSET)
+        status = record_format_of_all(operands, stream->operands_are_texts ? 0 : count,
+                                      FORMAT_TEXT, &options.format, error);
+    if (status != BERT_OK)
+        return status;
     job_watch(job, &options.source);
     if (stream->operands_are_texts && count > 0)
         return records_open_texts(records, operands, count, &options, error);

@@ -220,6 +220,43 @@ bool json_get_bool(const struct json *value, bool *truth) {
     return true;
 }
 
+/* The size of the string that begins at text, its quotes included. */
+static size_t string_size(struct span text) {
+    size_t i = 1;
+    while (text.data[i] != '"')
+        i += text.data[i] == '\\' ? 2 : 1;
+    return i + 1;
+}
+
+static size_t skip_blanks(struct span text, size_t at) {
+    while (at < text.size && memchr(" \t\r\n", text.data[at], 4))
+        at++;
+    return at;
+}
+
+struct span json_written_number(struct span object, const char *name) {
+    size_t length = strlen(name);
+    int depth = 0;
+    for (size_t i = 0; i < object.size; i++) {
+        struct span rest = {object.data + i, object.size - i};
+        depth += *rest.data == '{' || *rest.data == '[';
+        depth -= *rest.data == '}' || *rest.data == ']';
+        if (*rest.data != '"')
+            continue;
+        size_t size = string_size(rest), after = skip_blanks(object, i + size);
+        bool named =
+            size == length + 2 && memcmp(rest.data + 1, name, length) == 0 && depth == 1;
+        if (named && after < object.size && object.data[after] == ':') {
+            size_t from = skip_blanks(object, after + 1), end = from;
+            while (end < object.size && strchr("+-.0123456789eE", object.data[end]))
+                end++;
+            return (struct span){object.data + from, end - from};
+        }
+        i += size - 1;
+    }
+    return (struct span){"", 0};
+}
+
 static void put_escape(struct buffer *out, unsigned char byte) {
     static const char letters[] = "\"\"\\\\\bb\ff\nn\rr\tt";
     for (const char *pair = letters; *pair; pair += 2) {

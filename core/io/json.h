@@ -54,6 +54,9 @@ bool json_get_number(const struct json *value, double *number);
 /* A number without fraction or exponent. One beyond 64 bits is only a number. */
 bool json_get_whole(const struct json *value, int64_t *whole);
 bool json_get_bool(const struct json *value, bool *truth);
+/* The digits of a number as they are written: a double holds 15 of them. object is the
+ * text of an object that json_parse took. Empty when the name is written with escapes. */
+struct span json_written_number(struct span object, const char *name);
 
 /* A quoted string: only what JSON demands is escaped; invalid UTF-8 becomes U+FFFD. */
 void json_put_text(struct buffer *out, const char *bytes, size_t size);

@@ -111,13 +111,12 @@ static void build_tsv(struct record *record) {
     }
 }
 
-/* A text as it is; numbers and truths as JSON writes them. */
-static void build_member(struct record *record, const struct json *object,
-                         const char *name, bool optional) {
+/* A text as it is, numbers and truths as they are written. */
+static void build_member(struct record *record, struct span line,
+                         const struct json *object, const char *name, bool optional) {
     const struct json *member = json_member(object, name);
     struct cell *cell = add_cell(record);
     struct span text;
-    int64_t whole;
     double number;
     bool truth;
     char written[NUMBER_ROOM];
@@ -125,12 +124,10 @@ static void build_member(struct record *record, const struct json *object,
         return;
     if (json_get_text(member, &text)) {
         cell->value = add_bytes(record, text);
-    } else if (json_get_whole(member, &whole)) {
-        snprintf(written, sizeof written, "%lld", (long long)whole);
-        cell->value = add_bytes(record, span_of(written));
     } else if (json_get_number(member, &number)) {
         snprintf(written, sizeof written, "%.15g", number);
-        cell->value = add_bytes(record, span_of(written));
+        text = json_written_number(line, name);
+        cell->value = add_bytes(record, text.size ? text : span_of(written));
     } else if (json_get_bool(member, &truth)) {
         cell->value = add_bytes(record, span_of(truth ? "true" : "false"));
     } else if (fail_first(record)) {
@@ -162,7 +159,7 @@ static void build_jsonl(struct record_builder *builder, struct record *record,
         buffer_printf(&record->message, "member '%s' exists already", builder->refused);
     record->is_object = !record->status;
     for (size_t i = 0; i < builder->member_count && !record->status; i++)
-        build_member(record, document, builder->members[i],
+        build_member(record, line, document, builder->members[i],
                      builder->members[i] == builder->optional);
     while (record->count < builder->member_count && add_cell(record))
         ;
@@ -252,7 +249,10 @@ enum bert_status record_build(struct record_builder *builder, struct record *rec
     else if (state == ROW_BROKEN)
         fail(record, "text behind a closing quote");
     if (valid < text.size && !builder->repair && fail_first(record))
-        buffer_printf(&record->message, "invalid UTF-8 at byte %zu", valid + 1);
+        buffer_printf(&record->message,
+                      record->encoding == ENCODING_GB18030 ? "a byte that is not GB18030"
+                                                           : "invalid UTF-8 at byte %zu",
+                      valid + 1);
     if (state != ROW_TOO_LONG)
         build_cells(builder, record, row, state, valid == text.size);
     if (record->status)

@@ -29,6 +29,28 @@ enum record_format record_format_of(const char *path, enum record_format fallbac
     return fallback;
 }
 
+enum bert_status record_format_of_all(const char *const *paths, size_t count,
+                                      enum record_format fallback,
+                                      enum record_format *format,
+                                      struct bert_error *error) {
+    const char *first = NULL;
+    *format = fallback;
+    for (size_t i = 0; i < count; i++) {
+        enum record_format own = record_format_of(paths[i], FORMAT_UNSET);
+        if (own == FORMAT_UNSET)
+            continue;
+        if (first && own != *format)
+            return error_set(error, BERT_USAGE,
+                             "by their names %s is %s, %s is %s: say --from, or run once "
+                             "for each",
+                             first, record_format_name(*format), paths[i],
+                             record_format_name(own));
+        *format = own;
+        first = paths[i];
+    }
+    return BERT_OK;
+}
+
 /* ---- Inputs ---------------------------------------------------------------------- */
 
 static enum bert_status open_source(struct records *records, struct bert_error *error) {

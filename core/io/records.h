@@ -19,6 +19,12 @@ enum record_format {
 };
 
 const char *record_format_name(enum record_format format); /* "text", "csv", ... */
+/* What the names of the files, as far as they tell, all say; else fallback. BERT_USAGE
+ * when they differ. */
+enum bert_status record_format_of_all(const char *const *paths, size_t count,
+                                      enum record_format fallback,
+                                      enum record_format *format,
+                                      struct bert_error *error);
 /* By the ending (.csv .tsv .tab .jsonl .ndjson .txt), or fallback; path may be NULL. */
 enum record_format record_format_of(const char *path, enum record_format fallback);
 
@@ -105,9 +111,10 @@ void records_refuse_member(struct records *records, const char *name);
 /* By number, from 1 (CSV, TSV). */
 enum bert_status records_column_number(struct records *records, size_t number,
                                        size_t *cell, struct bert_error *error);
-/* The column "text", else the only one, else BERT_USAGE naming them. */
-enum bert_status records_text_column(struct records *records, size_t *cell,
-                                     struct bert_error *error);
+/* The column "text", else the only one, else BERT_USAGE naming them. how: to choose one,
+ * for the message ("with -c"). */
+enum bert_status records_text_column(struct records *records, const char *how,
+                                     size_t *cell, struct bert_error *error);
 
 /* The next record, or *end. It fails only for reasons that concern the whole input. A CSV
  * row with too few or too many cells, an open quote, invalid UTF-8, broken JSON, a member

@@ -122,8 +122,8 @@ enum bert_status records_column_number(struct records *records, size_t number,
     return no_column(records, what, error);
 }
 
-enum bert_status records_text_column(struct records *records, size_t *cell,
-                                     struct bert_error *error) {
+enum bert_status records_text_column(struct records *records, const char *how,
+                                     size_t *cell, struct bert_error *error) {
     *cell = 0;
     if (!records_has_rows(records))
         return records_column(records, span_of("text"), cell, error);
@@ -131,5 +131,7 @@ enum bert_status records_text_column(struct records *records, size_t *cell,
         return BERT_OK;
     if (records->has_header && columns_called(records, span_of("text"), cell) > 0)
         return records_column(records, span_of("text"), cell, error);
-    return no_column(records, "no column is called 'text': choose one with -c", error);
+    char what[100];
+    snprintf(what, sizeof what, "no column is called 'text': choose one %s", how);
+    return no_column(records, what, error);
 }

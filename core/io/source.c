@@ -158,9 +158,8 @@ static bool begin(struct source *source, bool *refused, struct bert_error *error
         encoding_refused(raw->data, sample < raw->size ? sample : raw->size);
     if (what) {
         *refused = true;
-        error_set(error, BERT_USAGE,
-                  "%s is %s; convert it first: iconv -f %.*s -t UTF-8", source->name,
-                  what, (int)strcspn(what, " "), what);
+        error_set(error, BERT_USAGE, "%s is %s; convert it first: iconv -f %.*s -t UTF-8",
+                  source->name, what, (int)strcspn(what, " "), what);
         return true;
     }
     for (size_t i = 0; i < 2; i++) {

@@ -253,23 +253,23 @@ void sheet_put_header(struct sheet *sheet, const struct records *records,
     if (sheet->bom)
         buffer_add_text(&sheet->line, "\xef\xbb\xbf");
     static const struct record none = {.terminator = {"\n", 1}};
-    struct sheet_look plain = *look;
-    plain.guard = false;
     char name[300];
     for (size_t i = 0; !sheet->no_header && i < sheet->count; i++) {
         if (i > 0)
             buffer_add_byte(&sheet->line,
                             look->to == FORMAT_TSV ? '\t' : look->delimiter);
-        if (header && sheet->from == look->to)
+        struct span name = sheet->names[i];
+        bool same = header && sheet->from == look->to;
+        if (same && !(look->guard && csv_is_formula(name.data, name.size)))
             buffer_add(&sheet->line, header->cells[sheet->cells[i]].raw.data,
                        header->cells[sheet->cells[i]].raw.size);
         else
-            sheet_put_cell(&sheet->line, &plain, sheet->names[i]);
+            sheet_put_cell(&sheet->line, look, name);
     }
     for (size_t i = 0; !sheet->no_header && added_name(sheet, i, name, sizeof name);
          i++) {
         buffer_add_byte(&sheet->line, look->to == FORMAT_TSV ? '\t' : look->delimiter);
-        sheet_put_cell(&sheet->line, &plain, span_of(name));
+        sheet_put_cell(&sheet->line, look, span_of(name));
     }
     if (!sheet->no_header)
         end_row(sheet, header ? header : &none);

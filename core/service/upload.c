@@ -290,7 +290,8 @@ static enum bert_status open_file(struct upload *upload, struct bert_error *erro
     struct span column = {upload->column.data, upload->column.size};
     status = upload->has_column
                  ? records_column(upload->records, column, &upload->text_cell, error)
-                 : records_text_column(upload->records, &upload->text_cell, error);
+                 : records_text_column(upload->records, "with ?column=NAME",
+                                       &upload->text_cell, error);
     if (status != BERT_OK)
         return status;
     upload->has_id =

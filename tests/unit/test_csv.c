@@ -192,7 +192,7 @@ START_TEST(v15_names_with_commas_and_digits) {
     ck_assert_uint_eq(cell, 1);
     ck_assert_int_eq(records_column_number(records, 4, &cell, NULL), BERT_USAGE);
     ck_assert_int_eq(records_column_number(records, 0, &cell, NULL), BERT_USAGE);
-    ck_assert_int_eq(records_text_column(records, &cell, &error), BERT_USAGE);
+    ck_assert_int_eq(records_text_column(records, "", &cell, &error), BERT_USAGE);
     close_all();
 }
 END_TEST

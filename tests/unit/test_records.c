@@ -196,7 +196,7 @@ START_TEST(json_lines) {
     } cases[] = {
         {"{\"text\":\"中\\u0001\\ud83d\\ude00\"}", "中\x01😀", false},
         {" {\"a\":{\"text\":1},\"text\":\"\"} ", "", false},
-        {"{\"text\":12345678901234567890,\"b\":1}", "1.23456789012346e+19", false},
+        {"{\"text\":12345678901234567890,\"b\":1}", "12345678901234567890", false},
         {"{\"text\":-7}", "-7", false},
         {"{\"text\":true}", "true", false},
         {"{\"txt\":\"x\"}", "no member 'text'", true},
@@ -218,7 +218,7 @@ START_TEST(json_lines) {
     ck_assert_int_eq(records_open_memory(&records, all.data, all.size, &options, NULL),
                      0);
     size_t cell;
-    ck_assert_int_eq(records_text_column(records, &cell, NULL), BERT_OK);
+    ck_assert_int_eq(records_text_column(records, "", &cell, NULL), BERT_OK);
     for (int i = 0; i < COUNT; i++) {
         if (!cases[i].bad) {
             check_value(cases[i].value);

@@ -8,4 +8,7 @@ batch -c t a.csv a.csv b.csv
 echo $?
 batch -c t a.csv - <b.csv >rest.csv
 echo $?
+printf '{"t":"人[MASK]"}\n' >c.jsonl
+batch -c t a.csv c.jsonl
+echo $?
 printf '1,"天[MASK]\n2,地[MASK]\n' | batch --no-header -c 2

@@ -6,4 +6,7 @@ batch in.jsonl -o out.jsonl 2>/dev/null
 status=$?
 cat out.jsonl
 batch --prefix=our_ in.jsonl 2>/dev/null | sed -n '4p'
+# Numbers as they are written, with more digits than a double has.
+printf '{"s":{"id":1},"id" : 12345678901234567890123 ,"text":"id"}\n{"text":"","id":-1.50}\n' |
+    batch --from=jsonl --to=csv --select=id 2>/dev/null | cut -d, -f1
 exit $status

@@ -11,6 +11,8 @@ bert-fill:
   jobs: 4
 bert-batch:
   unheard-of: 1
+bert-score:
+  # to: jsonl
 END
 show() {
     "$@" --show-config | grep -E '^(# )?(model|jobs|color|han|quiet):' | sed "s|$HOME|~|"
