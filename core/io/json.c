@@ -235,6 +235,7 @@ static size_t skip_blanks(struct span text, size_t at) {
 }
 
 struct span json_written_number(struct span object, const char *name) {
+    static const char digits[] = "+-.0123456789eE";
     size_t length = strlen(name);
     int depth = 0;
     for (size_t i = 0; i < object.size; i++) {
@@ -248,7 +249,8 @@ struct span json_written_number(struct span object, const char *name) {
             size == length + 2 && memcmp(rest.data + 1, name, length) == 0 && depth == 1;
         if (named && after < object.size && object.data[after] == ':') {
             size_t from = skip_blanks(object, after + 1), end = from;
-            while (end < object.size && strchr("+-.0123456789eE", object.data[end]))
+            while (end < object.size &&
+                   memchr(digits, object.data[end], sizeof digits - 1))
                 end++;
             return (struct span){object.data + from, end - from};
         }
