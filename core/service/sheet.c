@@ -258,13 +258,13 @@ void sheet_put_header(struct sheet *sheet, const struct records *records,
         if (i > 0)
             buffer_add_byte(&sheet->line,
                             look->to == FORMAT_TSV ? '\t' : look->delimiter);
-        struct span name = sheet->names[i];
+        struct span own = sheet->names[i];
         bool same = header && sheet->from == look->to;
-        if (same && !(look->guard && csv_is_formula(name.data, name.size)))
+        if (same && !(look->guard && csv_is_formula(own.data, own.size)))
             buffer_add(&sheet->line, header->cells[sheet->cells[i]].raw.data,
                        header->cells[sheet->cells[i]].raw.size);
         else
-            sheet_put_cell(&sheet->line, look, name);
+            sheet_put_cell(&sheet->line, look, own);
     }
     for (size_t i = 0; !sheet->no_header && added_name(sheet, i, name, sizeof name);
          i++) {
