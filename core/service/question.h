@@ -30,7 +30,7 @@ struct question_options {
 };
 
 /* text is valid UTF-8. Fails with BERT_RECORD, a message, and *code, a word for programs:
- * "no_mask", "too_many_masks", "too_long". */
+ * "no_mask", "too_many_masks", "too_many_answers", "too_long". */
 enum bert_status question_check(struct question *question, struct bert_session *session,
                                 const struct served_model *model, struct span text,
                                 const struct question_options *options, const char **code,
