@@ -9,12 +9,19 @@
 
 void answer_note_cut(struct passage *passage, struct mlm *mlm,
                      const struct frame *frame) {
-    if (passage->note || !frame->cut)
-        return;
     char line[160];
-    snprintf(line, sizeof line,
-             "text of %zu tokens: the model reads %zu around each mask",
-             passage->tokens.count, mlm->positions - 2);
+    if (passage->note)
+        return;
+    if (frame->cut)
+        snprintf(line, sizeof line,
+                 "text of %zu tokens: the model reads %zu around each mask",
+                 passage->tokens.count, mlm->positions - 2);
+    else if (frame->context < passage->context_count)
+        snprintf(line, sizeof line,
+                 "context of %zu tokens: the model reads the last %zu of them",
+                 passage->context_count, frame->context);
+    else
+        return;
     passage->note = arena_text(&mlm->results, line, strlen(line));
 }
 

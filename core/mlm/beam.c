@@ -71,6 +71,7 @@ static bool search_new(struct beam *beam, struct search *search, struct passage 
                      total, mlm->positions - 2);
         return true;
     }
+    answer_note_cut(passage, mlm, room);
     int32_t *root = arena_alloc(&mlm->scratch, sizeof *root);
     size_t open = room->slot_count == 2 ? EXPANSIONS : (size_t)beam->width;
     if (!root || !frame_keep(&search->frame, room, &mlm->scratch) ||

@@ -111,7 +111,8 @@ bool frame_around(struct frame *frame, const struct mlm *mlm,
     size_t extent = last - first + 1 + extra;
     if (extent > room)
         return false;
-    size_t begin = 0, end = tokens, context = 0;
+    size_t begin = 0, end = tokens;
+    frame->context = 0;
     frame->cut = tokens + extra > room;
     if (frame->cut) {
         size_t spare = room - extent, right = tokens - last - 1;
@@ -123,13 +124,13 @@ bool frame_around(struct frame *frame, const struct mlm *mlm,
         begin = first - before;
         end = last + 1 + (spare - before);
     } else {
-        context = room - tokens - extra;
-        if (context > passage->context_count)
-            context = passage->context_count;
+        frame->context = room - tokens - extra;
+        if (frame->context > passage->context_count)
+            frame->context = passage->context_count;
     }
     frame->count = frame->slot_count = 0;
     frame->ids[frame->count++] = special->cls;
-    for (size_t i = passage->context_count - context; i < passage->context_count; i++)
+    for (size_t i = passage->context_count - frame->context; i < passage->context_count; i++)
         frame->ids[frame->count++] = passage->context[i];
     frame_copy(frame, passage, special->mask, begin, end, slots, slot_count, widths);
     frame->ids[frame->count++] = special->sep;

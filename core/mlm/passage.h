@@ -48,7 +48,8 @@ struct frame {
     size_t count;
     size_t *slots; /* rows of the slots, rising */
     size_t slot_count;
-    bool cut; /* the text is longer than the frame */
+    bool cut;       /* the text is longer than the frame */
+    size_t context; /* how many tokens of the context's end are in it */
 };
 
 /* Room for any frame of this model; false without memory. */
