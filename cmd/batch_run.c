@@ -156,7 +156,7 @@ static enum bert_status open_records(struct run *run, struct bert_error *error) 
                                       .delimiter = batch->args->delimiter,
                                       .no_header = batch->args->no_header,
                                       .replace_invalid = batch->records->replace_invalid};
-    options.source.encoding = (enum encoding)batch->args->encoding;
+    options.source.encoding = batch->args->encoding;
     if (run->state.resuming && run->state.first.encoding != ENCODING_AUTO &&
         run->cli->operand_count <= 1)
         options.source.encoding = run->state.first.encoding;

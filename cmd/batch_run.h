@@ -8,9 +8,11 @@
 #include "common_options.h"
 #include "fill_options.h"
 
+#include "io/encoding.h"
+
 struct batch_args { /* the options of bert-batch alone */
     int to; /* enum record_format; FORMAT_UNSET: by the output's name, else as from */
-    int encoding; /* enum encoding */
+    enum encoding encoding;
     const char *text_template, *select, *prefix;
     char delimiter;
     bool header, no_header, bom, crlf, guard, keep_equal, resume, progress;

@@ -21,6 +21,14 @@ static bool take_delimiter(void *values, const char *argument, char *why, size_t
     return true;
 }
 
+static bool take_encoding(void *values, const char *argument, char *why, size_t size) {
+    struct batch_args *args = values;
+    if (encoding_parse(argument, &args->encoding))
+        return true;
+    snprintf(why, size, "'%s' is not one of auto, utf-8, gb18030", argument);
+    return false;
+}
+
 #define FIELD(name) offsetof(struct batch_args, name)
 static const struct cli_option rows[] = {
     {CLI_GROUP, .help = "Tables"},
@@ -34,9 +42,9 @@ static const struct cli_option rows[] = {
      FIELD(select)},
     {CLI_TEXT, "prefix", 0, "STR", "put before the names of the columns that are added",
      FIELD(prefix)},
-    {CLI_CHOICE, "encoding", 0, "NAME",
-     "of the input: auto, utf-8 or gb18030 (GBK); the output is UTF-8", FIELD(encoding),
-     .choices = "auto utf-8 gb18030"},
+    {CLI_CALL, "encoding", 0, "NAME",
+     "of the input: auto, utf-8 or gb18030 (GBK); the output is UTF-8",
+     .choices = "auto utf-8 gb18030", .handle = take_encoding},
     {CLI_CALL, "delimiter", 0, "CHAR",
      "between cells of CSV, in and out (default: comma)", .handle = take_delimiter},
     {CLI_FLAG, "header", 0, NULL, "the input has a header row (default)", FIELD(header)},

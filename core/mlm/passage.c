@@ -130,7 +130,8 @@ bool frame_around(struct frame *frame, const struct mlm *mlm,
     }
     frame->count = frame->slot_count = 0;
     frame->ids[frame->count++] = special->cls;
-    for (size_t i = passage->context_count - frame->context; i < passage->context_count; i++)
+    for (size_t i = passage->context_count - frame->context; i < passage->context_count;
+         i++)
         frame->ids[frame->count++] = passage->context[i];
     frame_copy(frame, passage, special->mask, begin, end, slots, slot_count, widths);
     frame->ids[frame->count++] = special->sep;

@@ -6,4 +6,4 @@ batch -c 文本 --select=文本,id gbk.csv | cut -d, -f1,2
 # Also where other files follow, each once.
 printf '文本,id\n很[MASK],2\n' >utf8.csv
 batch -c 文本 --select=id gbk.csv utf8.csv | wc -l
-batch -c 文本 --encoding=gb18030 --select=id gbk.csv | cut -d, -f1
+batch -c 文本 --encoding=GBK --select=id gbk.csv | cut -d, -f1
