@@ -141,18 +141,19 @@ static void match(struct span rest, struct special candidate, struct special *be
         *best = candidate;
 }
 
-/* The longest special token at a place, or one of size 0. */
+/* The longest special token at a place, or one of size 0. Of equal ones the user's mask
+ * comes first. */
 static struct special special_at(const struct run *run, size_t at) {
     const struct tokenizer *tokenizer = run->tokenizer;
     struct special best = {{"", 0}, -1};
     struct span rest = {run->text.data + at, run->text.size - at};
-    for (size_t i = 0; i < tokenizer->special_count; i++)
-        match(rest, tokenizer->specials[i], &best);
     for (size_t i = 0; i < run->options->mask_token_count; i++)
         match(
             rest,
             (struct special){span_of(run->options->mask_tokens[i]), tokenizer->ids.mask},
             &best);
+    for (size_t i = 0; i < tokenizer->special_count; i++)
+        match(rest, tokenizer->specials[i], &best);
     return best;
 }
 
