@@ -37,7 +37,7 @@ static const struct cli_option rows[] = {
      FIELD(to), .choices = "text csv tsv jsonl"},
     {CLI_TEXT, "template", 0, "TEXT",
      "the text, with columns in braces: '{review}。总之很[MASK]。'; {{ and }} are braces",
-     FIELD(text_template)},
+     FIELD(text_template), .excludes = "column column-index"},
     {CLI_TEXT, "select", 0, "NAMES", "only these columns of the input go out: id,text",
      FIELD(select)},
     {CLI_TEXT, "prefix", 0, "STR", "put before the names of the columns that are added",
@@ -50,7 +50,7 @@ static const struct cli_option rows[] = {
     {CLI_FLAG, "header", 0, NULL, "the input has a header row (default)", FIELD(header)},
     {CLI_FLAG, "no-header", 0, NULL,
      "it has none; columns are called 1, 2, ... and no header is written",
-     FIELD(no_header)},
+     FIELD(no_header), .excludes = "header"},
     {CLI_FLAG, "bom", 0, NULL, "begin with a byte-order mark, which Excel asks for",
      FIELD(bom)},
     {CLI_FLAG, "crlf", 0, NULL, "end rows with CRLF (default: as the input's)",
@@ -90,16 +90,9 @@ static const struct cli_program program = {
 
 /* What can be known to be wrong before anything is opened. */
 static bool check(struct cli *cli, const struct common_options *common,
-                  const struct record_options *records, const struct fill_args *fill,
-                  const struct batch_args *args) {
-    if (args->text_template && (records->column || records->column_index))
-        cli_usage(cli, "--template and -c exclude each other");
-    else if (args->text_template && *args->text_template == '\0')
+                  const struct fill_args *fill, const struct batch_args *args) {
+    if (args->text_template && *args->text_template == '\0')
         cli_usage(cli, "--template: must not be empty");
-    else if (records->column && records->column_index)
-        cli_usage(cli, "-c and --column-index exclude each other");
-    else if (args->header && args->no_header)
-        cli_usage(cli, "--header and --no-header exclude each other");
     else if (args->resume && (!common->output || strcmp(common->output, "-") == 0))
         cli_usage(cli, "--resume needs -o FILE");
     else if (strlen(args->prefix) > LONGEST_PREFIX)
@@ -124,7 +117,7 @@ int main(int argc, char **argv) {
     const struct batch batch = {&cli, &common, &records, &fill, &args};
     int signal = 0;
     if (common_options_read(&cli, &program, tables, &common, argc, argv) &&
-        check(&cli, &common, &records, &fill, &args))
+        check(&cli, &common, &fill, &args))
         signal = batch_run(&batch);
     int status = cli_finish(&cli);
     return signal && status <= BERT_RECORD ? 128 + signal : status;

@@ -32,11 +32,11 @@ static const struct cli_option rows[] = {
     {CLI_FLAG, "inspect", 0, NULL, "list the tensors of any file that can be read",
      FIELD(inspect), .flags = CLI_NO_CONFIG},
     {CLI_FLAG, "verify", 0, NULL, "read every byte of model.bert files and check it",
-     FIELD(verify), .flags = CLI_NO_CONFIG},
+     FIELD(verify), .excludes = "inspect", .flags = CLI_NO_CONFIG},
     {CLI_FLAG, "compare", 0, NULL,
      "fill the masks of the texts on standard input with two models and tell how they "
      "differ",
-     FIELD(compare), .flags = CLI_NO_CONFIG},
+     FIELD(compare), .excludes = "inspect verify", .flags = CLI_NO_CONFIG},
     {CLI_END}};
 #undef FIELD
 
@@ -270,9 +270,7 @@ static void run(struct cli *cli, const struct args *args,
                 const struct common_options *common) {
     bool looks = args->inspect || args->verify || args->compare;
     bool text = args->to == TO_TSV || args->to == TO_JSON;
-    if (args->inspect + args->verify + args->compare > 1)
-        cli_usage(cli, "--inspect, --verify and --compare exclude each other");
-    else if (args->to != TO_AUTO && (args->inspect ? !text : looks || text))
+    if (args->to != TO_AUTO && (args->inspect ? !text : looks || text))
         cli_usage(
             cli, "--to=bert and --to=safetensors convert; --to=tsv and --to=json go with "
                  "--inspect");

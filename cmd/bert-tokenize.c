@@ -20,8 +20,9 @@ static const struct cli_option rows[] = {
     {CLI_CHOICE, "to", 0, "SHAPE",
      "tokens (the default), ids, count, or jsonl (text, tokens, ids, offsets, unknown)",
      FIELD(to), .choices = "tokens ids count jsonl"},
-    {CLI_FLAG, "ids", 0, NULL, "the same as --to=ids", FIELD(ids)},
-    {CLI_FLAG, "count", 0, NULL, "the same as --to=count", FIELD(count)},
+    {CLI_FLAG, "ids", 0, NULL, "the same as --to=ids", FIELD(ids), .excludes = "to"},
+    {CLI_FLAG, "count", 0, NULL, "the same as --to=count", FIELD(count),
+     .excludes = "to ids"},
     {CLI_FLAG, "special", 0, NULL, "add [CLS] and [SEP]", FIELD(special)},
     {CLI_FLAG, "literal", 0, NULL,
      "[MASK], [SEP] and the like in the text are plain characters", FIELD(literal)},
@@ -236,10 +237,8 @@ static void write_record(void *arg, const struct record *record, struct span tex
 
 static bool check_args(struct cli *cli, const struct args *args) {
     bool shaped = args->to != SHAPE_TOKENS;
-    if (args->ids + args->count + shaped > 1)
-        cli_usage(cli, "--to, --ids and --count exclude each other");
-    else if (args->decode && (args->ids || args->count || shaped || args->special ||
-                              args->literal || args->byte_offsets))
+    if (args->decode && (args->ids || args->count || shaped || args->special ||
+                         args->literal || args->byte_offsets))
         cli_usage(cli, "--decode goes with no other option of this group");
     else
         return true;

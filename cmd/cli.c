@@ -319,6 +319,64 @@ bool cli_read_environment(struct cli *cli) {
     return true;
 }
 
+static bool is_given(const struct cli_state *state) {
+    bool off = state->option->kind == CLI_FLAG && !*(const bool *)cli_field(state);
+    return state->source != NULL && !off;
+}
+
+static void take_back(struct cli_state *state) {
+    static const int zero = 0;
+    static const bool off = false;
+    static const char *const none = NULL;
+    enum cli_kind kind = state->option->kind;
+    void *field = cli_field(state);
+    if (kind == CLI_CALL)
+        state->option->handle(state->values, NULL, NULL, 0);
+    else if (kind == CLI_FLAG)
+        memcpy(field, &off, sizeof off);
+    else if (kind == CLI_TEXT || kind == CLI_FILE)
+        memcpy(field, &none, sizeof none);
+    else
+        memcpy(field, &zero, sizeof zero);
+    state->text = state->source = NULL;
+    state->rank = CLI_DEFAULT;
+}
+
+static bool has_word(const char *words, const char *word) {
+    size_t size = word != NULL ? strlen(word) : 0;
+    for (size_t length; size > 0 && *words != '\0'; words += length) {
+        words += strspn(words, " ");
+        length = strcspn(words, " ");
+        if (length == size && strncmp(words, word, size) == 0)
+            return true;
+    }
+    return false;
+}
+
+static bool exclude(struct cli *cli, struct cli_state *state, struct cli_state *other) {
+    if (!is_given(state) || !is_given(other))
+        return true;
+    if (state->rank == other->rank) {
+        bool typed = state->rank == CLI_COMMAND;
+        cli_usage(cli, "%s%s--%s and --%s exclude each other", typed ? "" : state->source,
+                  typed ? "" : ": ", other->option->name, state->option->name);
+        return false;
+    }
+    take_back(state->rank < other->rank ? state : other);
+    return true;
+}
+
+bool cli_exclude(struct cli *cli) {
+    for (struct cli_state *state = cli->states; state->option->kind != CLI_END; state++) {
+        const char *names = state->option->excludes;
+        for (struct cli_state *other = cli->states;
+             names != NULL && other->option->kind != CLI_END; other++)
+            if (has_word(names, other->option->name) && !exclude(cli, state, other))
+                return false;
+    }
+    return true;
+}
+
 /* ---- --show-config ---- */
 
 static void show_choice(const char *choices, int index) {

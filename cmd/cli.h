@@ -64,10 +64,12 @@ struct cli_option {
     double least, most;   /* CLI_INT, CLI_REAL: inclusive */
     const char *choices;  /* CLI_CHOICE: words separated by blanks; shown for completion
                              with other kinds, too */
-    /* CLI_CALL: stores argument (which lives as long as cli), or returns false with why.
-     */
+    /* CLI_CALL: stores argument (which lives as long as cli), or returns false with why;
+     * one with excludes takes back what it stored when argument is NULL. */
     bool (*handle)(void *values, const char *argument, char *why, size_t size);
     const char *environment; /* a variable that stands in where the option is not given */
+    const char *excludes;    /* options, separated by blanks; the defaults of both sides
+                                are zero */
     unsigned flags;
 };
 
@@ -121,6 +123,11 @@ bool cli_assign(struct cli *cli, size_t index, const char *text, enum cli_rank r
 
 /* Variables named in the tables, for options that the command line does not give. */
 bool cli_read_environment(struct cli *cli);
+
+/* Settles what the options exclude: of two that are given, that of the higher rank
+ * stands, so that the command line wins over the file. Two of the same rank are a usage
+ * error. */
+bool cli_exclude(struct cli *cli);
 
 /* Every option's value and where it came from, as YAML with comments, on stdout. */
 void cli_show_config(const struct cli *cli);

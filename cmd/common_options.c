@@ -77,7 +77,7 @@ const struct cli_option record_option_rows[] = {
     {CLI_TEXT, "column", 'c', "NAME", "the column or key that holds the text",
      FIELD(column)},
     {CLI_INT, "column-index", 0, "N", "its number instead, from 1", FIELD(column_index),
-     .least = 1, .most = 100000},
+     .least = 1, .most = 100000, .excludes = "column"},
     {CLI_FLAG, "strict", 0, NULL, "stop at the first bad record", FIELD(strict)},
     {CLI_FLAG, "replace-invalid", 0, NULL, "read invalid UTF-8 as U+FFFD",
      FIELD(replace_invalid)},
@@ -227,7 +227,8 @@ bool common_options_read(struct cli *cli, const struct cli_program *program,
     mapping_guard(program->name);
     if (!cli_parse(cli, program, tables, argc, argv))
         return false;
-    if (!cli_read_environment(cli) || (!common->no_config && !read_config(cli, common)))
+    if (!cli_read_environment(cli) || (!common->no_config && !read_config(cli, common)) ||
+        !cli_exclude(cli))
         return false;
     if (common->jobs == 0)
         common->jobs = cpu_usable_cores();

@@ -10,6 +10,10 @@
 /* "2" or "1-4" */
 static bool take_span(void *values, const char *argument, char *why, size_t size) {
     struct fill_args *args = values;
+    if (argument == NULL) {
+        args->span_min = args->span_max = 0;
+        return true;
+    }
     size_t digit = strspn(argument, "12345678");
     if (digit == 1 && argument[1] == '\0') {
         args->span_min = args->span_max = argument[0] - '0';
@@ -52,15 +56,16 @@ const struct cli_option fill_option_rows[] = {
      "answer with these words alone: 好,不好 or with labels 好:满意,喜欢;差:失望",
      FIELD(words)},
     {CLI_FILE, "words-file", 0, "FILE", "the same from a file: a word a line, TAB, label",
-     FIELD(words_file)},
+     FIELD(words_file), .excludes = "words"},
     {CLI_CALL, "baseline", 0, "[=TEXT]",
      "divide each word's probability by the one that it has in TEXT, so that common "
      "words "
      "are not preferred; good for classifying",
      .handle = take_baseline},
-    {CLI_FLAG, "joint", 0, NULL, "the best whole fillings of all masks", FIELD(joint)},
+    {CLI_FLAG, "joint", 0, NULL, "the best whole fillings of all masks", FIELD(joint),
+     .excludes = "words words-file"},
     {CLI_CALL, "span", 0, "N[-M]", "a mask may stand for N (to M) characters, at most 8",
-     .handle = take_span},
+     .handle = take_span, .excludes = "words words-file"},
     {CLI_CHOICE, "rank", 0, "HOW",
      "spans by mean log probability (a rule of thumb, which favours long set phrases) or "
      "by "
@@ -69,22 +74,14 @@ const struct cli_option fill_option_rows[] = {
     {CLI_TEXT, "context", 0, "TEXT",
      "text that is read before each record and never shown", FIELD(context)},
     {CLI_TEXT, "context-column", 0, "NAME", "the column or key that holds it",
-     FIELD(context_column)},
+     FIELD(context_column), .excludes = "context"},
     {CLI_END}};
 #undef FIELD
 
 bool fill_options_check(struct cli *cli, const struct fill_args *args) {
-    bool list = args->words || args->words_file, whole = args->joint || args->span_max;
-    if (args->words && args->words_file)
-        cli_usage(cli, "--words and --words-file exclude each other");
-    else if (list && whole)
-        cli_usage(cli, "--words goes with neither --joint nor --span");
-    else if (args->want_baseline && !list)
-        cli_usage(cli, "--baseline needs --words");
-    else if (args->context && args->context_column)
-        cli_usage(cli, "--context and --context-column exclude each other");
-    else
+    if (!args->want_baseline || args->words || args->words_file)
         return true;
+    cli_usage(cli, "--baseline needs --words");
     return false;
 }
 

@@ -179,7 +179,7 @@ START_TEST(test_windows) {
 }
 END_TEST
 
-/* The context is read before the text, cut first, and never shown. */
+/* The context is read before the text, cut first (with a note), and never shown. */
 START_TEST(test_context) {
     static const int masks[] = {5, -1};
     struct bert_fill_options options = {.k = 1};
@@ -190,7 +190,8 @@ START_TEST(test_context) {
     ck_assert_int_eq(seen.ids[0][1], tokenizer_id(tokenizer, span_of("丙")));
     ck_assert_int_eq(seen.ids[0][4], tokenizer_id(tokenizer, span_of("己")));
     ck_assert_int_eq(seen.ids[0][5], 1000);
-    ck_assert_ptr_null(result.note);
+    ck_assert_str_eq(result.note,
+                     "context of 6 tokens: the model reads the last 4 of them");
     ck_assert_uint_eq(result.id_count, 12);
     ck_assert(strncmp(result.masks[0].candidates[0].text, text.data, 15) == 0);
     result = fill(span_of("\xff"), "甲", &options);
